@@ -1,0 +1,1 @@
+"""Hotprefix: an OpenAI-compatible caching reverse proxy."""

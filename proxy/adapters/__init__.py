@@ -1,0 +1,1 @@
+"""Everything that touches a socket, a disk, a driver or the time."""

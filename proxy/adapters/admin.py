@@ -1,0 +1,166 @@
+"""The operator's port: health, metrics, numbers and purge, behind a credential of its own."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+import msgspec
+import orjson
+from aiohttp import web
+from multidict import CIMultiDict
+
+from proxy.core.entry import Key
+from proxy.core.errors import RefusedError, answer
+from proxy.ports import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from aiohttp.typedefs import Handler, Middleware
+
+MAX_BODY: Final = 65536
+
+_PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
+_OPEN: Final = frozenset(("/healthz", "/readyz"))
+"""Probes carry no credential; these two tell nothing but whether the process serves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """What an operator can see and do."""
+
+    ready: Callable[[], bool]
+    """Whether this worker takes requests; False while it starts or drains."""
+    metrics: Callable[[], bytes]
+    """What Prometheus reads."""
+    stats: Callable[[], Mapping[str, object]]
+    """Numbers for people; no secrets, no contents."""
+    purge: Callable[[Key | None], Awaitable[bool]]
+    """Forget one answer, or with None all; whether there was one. May raise StoreError."""
+
+
+class _Purge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The body of a purge: exactly one of the two."""
+
+    scope: Literal["all", ""] = ""
+    key: Annotated[str, msgspec.Meta(pattern="^([0-9a-fA-F]{64})?$")] = ""
+
+
+def application(operations: Operations, token: str | None) -> web.Application:
+    """The routes. `token` None: no credential is asked for, so bind to loopback only.
+
+    Raises: ValueError where the token is empty, which anyone could present.
+    """
+    if token is not None and not token:
+        raise ValueError("expected a token that is not empty")
+    admin = _Admin(operations)
+    app = web.Application(middlewares=[_guard(token)], client_max_size=MAX_BODY)
+    app.router.add_get("/healthz", admin.healthz)
+    app.router.add_get("/readyz", admin.readyz)
+    app.router.add_get("/metrics", admin.metrics)
+    app.router.add_get("/admin/stats", admin.stats)
+    app.router.add_post("/admin/purge", admin.purge)
+    return app
+
+
+class _Admin:
+    """The routes' handlers."""
+
+    def __init__(self, operations: Operations) -> None:
+        self._do = operations
+
+    async def healthz(self, request: web.Request) -> web.Response:
+        """200 as long as the event loop turns."""
+        return _json({"status": "ok"})
+
+    async def readyz(self, request: web.Request) -> web.Response:
+        """Whether a load balancer may send requests here."""
+        ready = self._do.ready()
+        return _json({"status": "ready" if ready else "not ready"}, 200 if ready else 503)
+
+    async def metrics(self, request: web.Request) -> web.Response:
+        """All workers' numbers for Prometheus."""
+        return web.Response(body=self._do.metrics(), headers={"content-type": _PROMETHEUS})
+
+    async def stats(self, request: web.Request) -> web.Response:
+        """All workers' numbers for people."""
+        return _json(self._do.stats())
+
+    async def purge(self, request: web.Request) -> web.Response:
+        """Forget answers."""
+        key = _asked(request.content_type, await request.read())
+        if not await self._do.purge(key) and key is not None:
+            raise RefusedError(404, "No such entry.", code="entry_not_found", param="key")
+        return _json({"purged": "all" if key is None else key.hex()})
+
+
+def _asked(content_type: str, body: bytes) -> Key | None:
+    """The key to purge; None: all. Raises RefusedError."""
+    # A web page elsewhere can make a browser post forms and text here, but JSON only after asking,
+    # and such questions (OPTIONS) are refused.
+    if content_type != "application/json":
+        raise RefusedError(415, "Expected content-type application/json.", code="content_type")
+    try:
+        purge = msgspec.json.decode(body, type=_Purge)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RefusedError(400, f"Not a purge: {error}", code="invalid_purge") from error
+    if bool(purge.scope) == bool(purge.key):
+        raise RefusedError(400, 'Expected {"scope":"all"} or {"key":"64 hex digits"}.')
+    return Key(bytes.fromhex(purge.key)) if purge.key else None
+
+
+def _guard(token: str | None) -> Middleware:
+    """Refuse strangers before anything else is looked at; tell every failure in one shape."""
+
+    @web.middleware
+    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            if request.path not in _OPEN:
+                _admit(request, token)
+            return await handler(request)
+        except RefusedError as error:
+            return _refusal(error)
+        except StoreError as error:
+            return _refusal(RefusedError(503, f"The {error.tier} tier failed.", code="tier_failed"))
+        except web.HTTPException as error:
+            allow = error.headers.get("allow")
+            headers = (("allow", allow),) if allow else ()
+            return _refusal(RefusedError(error.status, error.reason, headers=headers))
+
+    return guard
+
+
+def _admit(request: web.Request, token: str | None) -> None:
+    """Let only the operator in. Forwarding headers are not looked at. Raises RefusedError."""
+    if token is None:
+        # Without a credential the address is the guard, and a web page could borrow the browser's
+        # by pointing its own name at loopback (DNS rebinding): such a name is in `host`.
+        if not _is_local(request.host):
+            raise RefusedError(403, "Unknown host.", code="unknown_host")
+        return
+    scheme, _, presented = request.headers.get("authorization", "").partition(" ")
+    matches = hmac.compare_digest(presented.strip().encode("utf-8", "replace"), token.encode())
+    if scheme.lower() != "bearer" or not matches:
+        challenge = (("www-authenticate", "Bearer"),)
+        raise RefusedError(401, "Admin token required.", code="invalid_token", headers=challenge)
+
+
+def _is_local(host: str) -> bool:
+    name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
+    try:
+        return name == "localhost" or bool(ipaddress.ip_address(name.strip("[]")))
+    except ValueError:
+        return False
+
+
+def _refusal(error: RefusedError) -> web.Response:
+    head, body = answer(error)
+    return web.Response(status=head.status, body=body, headers=CIMultiDict(head.headers))
+
+
+def _json(value: Mapping[str, object], status: int = 200) -> web.Response:
+    body = orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
+    return web.Response(status=status, body=body, content_type="application/json")

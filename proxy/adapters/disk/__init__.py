@@ -1,0 +1,1 @@
+"""The tier on disk: one LMDB file shared by all workers of a machine."""

@@ -1,0 +1,194 @@
+"""The disk tier as a Store."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import lmdb
+import msgspec
+
+from proxy.adapters.disk import tree
+from proxy.adapters.disk.file import TIER, File
+from proxy.adapters.disk.writer import BATCH, Delete, Job, Put, Renew, Result, Stop, Sweep, Writer
+from proxy.core import wire
+from proxy.core.entry import OVERHEAD
+from proxy.core.events import Evicted, TierFailed, TierMeasured
+from proxy.ports import StoreError
+
+if TYPE_CHECKING:
+    from proxy.core.entry import Key, Stored
+    from proxy.ports import Clock, Emit
+
+_QUEUED: Final = 64 << 20
+"""Bytes that may wait for the writer; more is refused, so that a slow disk costs no memory."""
+_LINGER: Final = 0.002
+"""Seconds that a write waits for company: a commit and two changes of thread cost 80 microseconds,
+alone or together."""
+_SWEEP_EVERY: Final = 1.0
+_CLOSING: Final = 10.0
+"""Seconds that leaving may take before the process goes anyway."""
+
+
+class Stats(msgspec.Struct, frozen=True):
+    """How full it is."""
+
+    entries: int
+    bytes: int
+
+
+class Waiting(NamedTuple):
+    """A job that has not been done yet."""
+
+    job: Job
+    weight: int
+    future: asyncio.Future[Result]
+
+
+class Disk:
+    """A Store that all workers of a machine share.
+
+    A look-up is done in place, in a microsecond or two: handing it to a thread would cost more
+    than ten times that. Writes go to a thread and are committed in batches without waiting for
+    the disk. Make one in each process, after forking.
+    """
+
+    def __init__(self, path: str | Path, max_bytes: int, *, clock: Clock, emit: Emit) -> None:
+        """`path`: a directory, made if need be. `emit` is called from the writer's thread too.
+
+        Raises: StoreError if nothing can be kept there; what cannot be read is set aside.
+        """
+        self._clock = clock
+        self._emit = emit
+        self._file = File(Path(path), max_bytes, emit)
+        self._writer = Writer(self._file, emit)
+        self._waiting: list[Waiting] = []
+        self._queued = 0
+        self._started = False
+        self._closed = False
+
+    def __repr__(self) -> str:
+        with suppress(StoreError):
+            stats = self.stats()
+            return f"<Disk {stats.entries} entries, {stats.bytes} bytes, {self._queued} queued>"
+        return "<Disk failing>"
+
+    async def get(self, key: Key, now: float) -> Stored | None:
+        """What is stored; whatever is torn, foreign or expired is None. Raises: StoreError."""
+        return self.peek(key, now)
+
+    async def put(self, stored: Stored, now: float) -> None:
+        """Store it, unless something asked for later is there. After this every worker finds it.
+
+        Cancelling gives up waiting, not writing. Raises: StoreError.
+        """
+        weight = OVERHEAD + stored.weight
+        if self._queued + weight > _QUEUED:
+            raise StoreError(TIER, "too many writes are waiting")
+        await self._done(Put(stored, now), weight)
+
+    async def delete(self, key: Key) -> bool:
+        """Forget it; whether it was there. Raises: StoreError."""
+        return bool(await self._done(Delete(key)))
+
+    def peek(self, key: Key, now: float) -> Stored | None:
+        """`get` without a coroutine. Raises: StoreError."""
+        try:
+            data = self._file.read(key)
+        except lmdb.Error as error:
+            raise StoreError(TIER, f"cannot read: {type(error).__name__}") from error
+        times = None if data is None else wire.peek(data)
+        if data is None or times is None or times[1] <= now:
+            return None
+        return wire.decode(data, key)
+
+    async def run(self) -> None:
+        """Sweep, and mend what can be mended, until cancelled."""
+        while True:
+            await self._clock.sleep(_SWEEP_EVERY)
+            try:
+                await self.tend(self._clock.now())
+            except StoreError as error:
+                self._emit(TierFailed(TIER, "sweep", type(error).__name__))
+
+    async def tend(self, now: float) -> None:
+        """Drop all that has expired by `now`; one round of `run`. Raises: StoreError."""
+        if self._file.failing():
+            await self._done(Renew())
+        swept = 0
+        # Of several workers that see it due, the first to write does it all: the rest find nothing.
+        while self._due(now):
+            swept += await self._done(Sweep(now))
+        if swept:
+            self._emit(Evicted(TIER, "expired", swept))
+        stats = self.stats()
+        self._emit(TierMeasured(TIER, stats.bytes, stats.entries, shared=True))
+
+    def stats(self) -> Stats:
+        """A snapshot. Raises: StoreError."""
+        try:
+            with self._file.look() as (txn, tables):
+                return Stats(tree.count(txn, tables), tree.used(txn, tables))
+        except lmdb.Error as error:
+            raise StoreError(TIER, f"cannot read: {type(error).__name__}") from error
+
+    def close(self) -> bool:
+        """Finish what is queued and leave the file as sound; False: it took too long.
+
+        Blocks, at the end of the process only.
+        """
+        self._closed = True
+        batch, self._waiting = self._waiting, []
+        results: list[Result] = []
+        self._writer.submit([*(waiting.job for waiting in batch), Stop()], results.extend)
+        ended = self._writer.join(_CLOSING)
+        for waiting, result in zip(batch, results, strict=False):
+            if not waiting.future.done():
+                waiting.future.set_result(result)
+        return ended
+
+    def _due(self, now: float) -> bool:
+        try:
+            with self._file.look() as (txn, tables):
+                return tree.due(txn, tables, now)
+        except lmdb.Error as error:
+            raise StoreError(TIER, f"cannot read: {type(error).__name__}") from error
+
+    async def _done(self, job: Job, weight: int = OVERHEAD) -> int:
+        """Each caller has a future of its own: cancelling one leaves the others alone."""
+        if self._closed:
+            raise StoreError(TIER, "closed")
+        loop = asyncio.get_running_loop()
+        waiting = Waiting(job, weight, loop.create_future())
+        self._waiting.append(waiting)
+        self._queued += weight
+        self._start(loop)
+        result = await waiting.future
+        if isinstance(result, StoreError):
+            raise result
+        return result
+
+    def _start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """See that a batch starts soon. One at a time: what comes meanwhile is the next."""
+        if self._waiting and not self._started:
+            self._started = True
+            loop.call_later(_LINGER, self._send, loop)
+
+    def _send(self, loop: asyncio.AbstractEventLoop) -> None:
+        batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
+
+        def settle(results: list[Result]) -> None:
+            self._started = False
+            for waiting, result in zip(batch, results, strict=True):
+                self._queued -= waiting.weight
+                if not waiting.future.done():
+                    waiting.future.set_result(result)
+            self._start(loop)
+
+        def done(results: list[Result]) -> None:
+            with suppress(RuntimeError):  # The loop is closed: nobody waits any more.
+                loop.call_soon_threadsafe(settle, results)
+
+        self._writer.submit([waiting.job for waiting in batch], done)

@@ -1,0 +1,120 @@
+"""What is in the file: entries by key, and the same keys in the order of their expiry."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from proxy.core import wire
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import lmdb
+
+    from proxy.core.entry import Key
+
+    Txn: TypeAlias = lmdb.Transaction[memoryview]
+
+_FORMAT: Final = b"format"
+_FORMAT_NOW: Final = b"hotprefix-1"
+_FOREVER: Final = 1e15
+"""Seconds that stand for all later times."""
+_TIME: Final = 8
+"""Bytes of a time in the index: unix milliseconds, big-endian, so that their order is time's."""
+
+
+class FormatError(Exception):
+    """A sound file that is not ours, or of another version. `reason` is foreign or version."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Tree(NamedTuple):
+    """The two tables of the file. Every function below works inside one transaction."""
+
+    entries: lmdb._Database
+    expiry: lmdb._Database
+
+
+def prepare(env: lmdb.Environment) -> Tree:
+    """The tables, made if they are missing. Raises: FormatError."""
+    with env.begin() as txn:
+        marked = txn.get(_FORMAT)
+        if marked is None and txn.stat()["entries"]:
+            raise FormatError("foreign")
+    if marked not in (None, _FORMAT_NOW):
+        raise FormatError("version")
+    tree = Tree(env.open_db(b"entries"), env.open_db(b"expiry"))
+    if marked is None:
+        with env.begin(write=True) as txn:
+            txn.put(_FORMAT, _FORMAT_NOW)
+    return tree
+
+
+def write(txn: Txn, tree: Tree, key: Key, data: bytes, now: float) -> bool:
+    """Store `data`, unless something asked for later is there and alive."""
+    held, new = _times(txn, tree, key), wire.peek(data)
+    if new is None or (held is not None and held[0] > new[0] and held[1] > now):
+        return False
+    if held is not None:
+        txn.delete(_index(held[1], key), db=tree.expiry)
+    txn.put(_index(new[1], key), b"", db=tree.expiry)
+    txn.put(key, data, db=tree.entries)
+    return True
+
+
+def remove(txn: Txn, tree: Tree, key: Key) -> bool:
+    """Forget `key`; whether it was there."""
+    held = _times(txn, tree, key)
+    if held is not None:
+        txn.delete(_index(held[1], key), db=tree.expiry)
+    return txn.delete(key, db=tree.entries)
+
+
+def due(txn: Txn, tree: Tree, now: float) -> bool:
+    """Whether anything has expired."""
+    cursor = txn.cursor(db=tree.expiry)
+    return cursor.first() and int.from_bytes(cursor.key()[:_TIME], "big") <= now * 1000
+
+
+def drop_soonest(txn: Txn, tree: Tree, count: int, before: float) -> int:
+    """Drop up to `count` entries that expire until `before`, soonest first; how many it were."""
+    cursor, dropped = txn.cursor(db=tree.expiry), 0
+    while dropped < count and cursor.first():
+        index = bytes(cursor.key())
+        if int.from_bytes(index[:_TIME], "big") > before * 1000:
+            break
+        cursor.delete()
+        # An index that outlived a torn entry may name a key that has since been stored anew.
+        data = txn.get(index[_TIME:], db=tree.entries)
+        times = None if data is None else wire.peek(data)
+        if times is None or _index(times[1], b"") == index[:_TIME]:
+            txn.delete(index[_TIME:], db=tree.entries)
+        dropped += 1
+    return dropped
+
+
+def used(txn: Txn, tree: Tree) -> int:
+    """Bytes of the pages in use; the file itself never shrinks, its free pages are used again."""
+    tables = (txn.stat(), txn.stat(tree.entries), txn.stat(tree.expiry))
+    pages = sum(t["branch_pages"] + t["leaf_pages"] + t["overflow_pages"] for t in tables)
+    return pages * tables[0]["psize"]
+
+
+def count(txn: Txn, tree: Tree) -> int:
+    """How many entries there are."""
+    return txn.stat(tree.entries)["entries"]
+
+
+def _times(txn: Txn, tree: Tree, key: Key) -> tuple[float, float] | None:
+    data = txn.get(key, db=tree.entries)
+    return None if data is None else wire.peek(data)
+
+
+def _index(expires: float, key: bytes) -> bytes:
+    # Rounded up: nothing is swept before its time.
+    milliseconds = math.ceil(min(max(expires, 0.0), _FOREVER) * 1000)
+    return milliseconds.to_bytes(_TIME, "big") + key

@@ -1,0 +1,203 @@
+"""The one thread of a process that writes: jobs in, committed batches out."""
+
+from __future__ import annotations
+
+import threading
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+import lmdb
+
+from proxy.adapters.disk import tree
+from proxy.adapters.disk.file import TIER
+from proxy.core import wire
+from proxy.core.events import Evicted
+from proxy.ports import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from proxy.adapters.disk.file import File
+    from proxy.adapters.disk.tree import Tree, Txn
+    from proxy.core.entry import Key, Stored
+    from proxy.ports import Emit
+
+BATCH: Final = 256
+"""Jobs that are handed over together."""
+STEP: Final = 128
+"""Entries that one transaction drops at most, so that other workers' writes need not wait for more
+than a few milliseconds, and the pages that it copies fit into what is kept free."""
+_PORTION: Final = 8
+"""Part of the file that one transaction may write, for the same reasons."""
+_PAGE: Final = 4096
+"""Four of these for each value: its own last one, a leaf of either table, what lies above."""
+
+
+class Put(NamedTuple):
+    """Store an entry."""
+
+    stored: Stored
+    now: float
+
+
+class Delete(NamedTuple):
+    """Forget an entry."""
+
+    key: Key
+
+
+class Sweep(NamedTuple):
+    """Drop up to STEP expired entries."""
+
+    now: float
+
+
+class Renew(NamedTuple):
+    """Open the file anew."""
+
+
+class Stop(NamedTuple):
+    """Close the file; the last job."""
+
+
+Job: TypeAlias = Put | Delete | Sweep | Renew | Stop
+Result: TypeAlias = int | StoreError
+"""1 or 0: done or there was nothing to do; for a sweep, how many were dropped."""
+
+Batch: TypeAlias = "tuple[list[Job], Callable[[list[Result]], None]]"
+
+
+class Writer:
+    """Commits a batch of jobs in one transaction, if it can."""
+
+    def __init__(self, file: File, emit: Emit) -> None:
+        self._file = file
+        self._emit = emit
+        self._batches: SimpleQueue[Batch] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="disk-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, batch: list[Job], done: Callable[[list[Result]], None]) -> None:
+        """Have it done; `done` is called in the writer's thread, with a result for each job."""
+        self._batches.put((batch, done))
+
+    def join(self, seconds: float) -> bool:
+        """After a Stop: whether the thread ended in time."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        stopped = False
+        while not stopped:
+            batch, done = self._batches.get()
+            done(self._work(batch))
+            stopped = any(isinstance(job, Stop) for job in batch)
+
+    def _work(self, batch: list[Job]) -> list[Result]:
+        results: list[Result] = []
+        for steps in _portions([_step(job) for job in batch], self._file.limit // _PORTION):
+            try:
+                results += self._commit(steps)
+            except lmdb.MapFullError as error:
+                # Not even room to delete: something that reads holds on to every free page.
+                self._file.condemn()
+                results += [_failed(error) for _ in steps]
+            except (lmdb.Error, OSError) as error:
+                results += [_failed(error) for _ in steps]
+        return self._afterwards(batch, results)
+
+    def _commit(self, steps: list[Step]) -> list[Result]:
+        """All in one transaction; one by one if that does not fit."""
+        self._make_room(sum(step.cost for step in steps))
+        try:
+            with self._file.change() as (txn, tables):
+                return [step.act(txn, tables) for step in steps]
+        except lmdb.MapFullError:
+            self._file.forget_dead_readers()
+        return [self._alone(step) for step in steps]
+
+    def _alone(self, step: Step) -> Result:
+        """One step, if need be with ever more room: a large value needs pages side by side."""
+        for share in (0, 8, 2):
+            try:
+                self._make_room(step.cost + (self._file.limit // share if share else 0))
+                with self._file.change() as (txn, tables):
+                    return step.act(txn, tables)
+            except lmdb.MapFullError:
+                continue
+        return StoreError(TIER, "no room")
+
+    def _make_room(self, wanted: int) -> None:
+        """Drop what expires soonest until `wanted` bytes fit below the limit."""
+        evicted = 0
+        while wanted:
+            with self._file.look() as (txn, tables):
+                used, entries = tree.used(txn, tables), tree.count(txn, tables)
+            excess = used + wanted - self._file.limit
+            if excess <= 0 or not entries:
+                break
+            # By the mean size, so that neither one large nor many small ones cost too much.
+            count = min(STEP, entries * excess // used + 1)
+            with self._file.change() as (txn, tables):
+                evicted += tree.drop_soonest(txn, tables, count, before=float("inf"))
+        if evicted:
+            self._emit(Evicted(TIER, "size", evicted))
+
+    def _afterwards(self, batch: list[Job], results: list[Result]) -> list[Result]:
+        """What happens to the file itself, outside of any transaction."""
+        for at, job in enumerate(batch):
+            try:
+                match job:
+                    case Renew():
+                        self._file.renew()
+                    case Stop():
+                        self._file.close()
+                    case _:
+                        continue
+                results[at] = 1
+            except (StoreError, lmdb.Error, OSError) as error:
+                results[at] = _failed(error)
+        return results
+
+
+class Step(NamedTuple):
+    """What a job does inside a transaction, and the bytes of free pages that it may take."""
+
+    cost: int
+    act: Callable[[Txn, Tree], Result]
+
+
+def _portions(steps: list[Step], limit: int) -> Iterator[list[Step]]:
+    """In order, so that none but a single step costs more than `limit`."""
+    portion: list[Step] = []
+    cost = 0
+    for step in steps:
+        if portion and cost + step.cost > limit:
+            yield portion
+            portion, cost = [], 0
+        portion.append(step)
+        cost += step.cost
+    yield portion
+
+
+def _step(job: Job) -> Step:
+    """Entries are encoded here, before the transaction begins."""
+    match job:
+        case Put(stored, now):
+            try:
+                data = wire.encode(stored)
+            except ValueError as error:
+                failed = _failed(error)
+                return Step(0, lambda txn, tables: failed)
+            key, cost = stored.key, len(data) + 4 * _PAGE
+            return Step(cost, lambda txn, tables: tree.write(txn, tables, key, data, now))
+        case Delete(key):
+            return Step(0, lambda txn, tables: tree.remove(txn, tables, key))
+        case Sweep(now):
+            return Step(0, lambda txn, tables: tree.drop_soonest(txn, tables, STEP, now))
+        case Renew() | Stop():
+            return Step(0, lambda txn, tables: 1)
+
+
+def _failed(error: Exception) -> StoreError:
+    return StoreError(TIER, f"cannot write: {type(error).__name__}")

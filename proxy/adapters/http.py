@@ -1,0 +1,140 @@
+"""One upstream node over HTTP: what goes there and comes back is not altered."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from typing import TYPE_CHECKING, Final, Self
+from urllib.parse import urlsplit
+
+import aiohttp
+from multidict import CIMultiDict
+from yarl import URL
+
+from proxy.core.endpoint import target
+from proxy.core.headers import end_to_end
+from proxy.core.message import Head
+from proxy.ports import UpstreamError
+
+if TYPE_CHECKING:
+    from proxy.config import Upstream as Settings
+    from proxy.core.message import Call
+
+_NOT_OURS: Final = frozenset(("Accept", "Accept-Encoding", "Content-Type", "User-Agent"))
+"""Headers that the client library would add where the caller sent none."""
+
+_LINE: Final = 65536
+"""Bytes that a status or header line of an upstream may have."""
+
+
+class HttpResponse:
+    """An answer of an upstream node, while it arrives."""
+
+    def __init__(self, response: aiohttp.ClientResponse, node: str) -> None:
+        headers = tuple(
+            (name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape"))
+            for name, value in response.raw_headers
+        )
+        self.head = Head(response.status, headers, response.reason or "")
+        self.node = node
+        self._response = response
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            chunk = await self._response.content.readany()
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise UpstreamError(self.node, "cut", _broken(error)) from error
+        if not chunk:
+            raise StopAsyncIteration
+        return chunk
+
+    async def aclose(self) -> None:
+        # Not `release`: that would read a body to its end which nobody wants any more.
+        self._response.close()
+
+
+class Http:
+    """A pool of connections to one node."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        url = urlsplit(settings.url)
+        self._origin = f"{url.scheme}://{url.netloc}"
+        self._base = url.path
+        self._timeout = aiohttp.ClientTimeout(
+            total=settings.total_timeout or None,
+            sock_connect=settings.connect_timeout or None,
+            sock_read=settings.idle_timeout or None,
+        )
+        self._session: aiohttp.ClientSession | None = None
+
+    def _open(self) -> aiohttp.ClientSession:
+        settings = self._settings
+        verify: ssl.SSLContext | bool = True
+        if not settings.verify_tls:
+            verify = False
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=settings.max_connections, limit_per_host=0, ttl_dns_cache=30, ssl=verify
+            ),
+            # Cookies are the client's own: a shared jar would hand them from user to user.
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            skip_auto_headers=_NOT_OURS,
+            timeout=self._timeout,
+            max_line_size=_LINE,
+            max_field_size=_LINE,
+            max_headers=1024,
+        )
+
+    async def send(self, call: Call) -> HttpResponse:
+        """The node's answer, once its head is there. Raises: UpstreamError."""
+        if self._session is None:
+            self._session = self._open()
+        node = self._settings.name
+        path = target(self._base, call.path)
+        url = URL(f"{self._origin}{path}?{call.query}" if call.query else self._origin + path, encoded=True)
+        # An upload may take longer than any first byte: the idle timeout watches over it.
+        limit = self._settings.first_byte_timeout if not _streamed(call) else 0
+        try:
+            async with asyncio.timeout(limit or None):
+                response = await self._session.request(
+                    call.method,
+                    url,
+                    headers=_sent(call),
+                    data=call.body,
+                    allow_redirects=False,
+                )
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+            raise UpstreamError(node, "connect", f"upstream {node} cannot be reached") from error
+        except TimeoutError as error:
+            raise UpstreamError(node, "timeout", f"upstream {node} did not answer in time") from error
+        except (aiohttp.ClientPayloadError, aiohttp.ServerDisconnectedError, OSError) as error:
+            raise UpstreamError(node, "cut", f"upstream {node}: {_broken(error)}") from error
+        except (aiohttp.ClientError, ValueError) as error:
+            raise UpstreamError(node, "protocol", f"upstream {node} did not speak HTTP") from error
+        return HttpResponse(response, node)
+
+    async def aclose(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+
+def _streamed(call: Call) -> bool:
+    return call.body is not None and not isinstance(call.body, bytes)
+
+
+def _sent(call: Call) -> CIMultiDict[str]:
+    """The headers as sent on; host and, for a complete body, length are this connection's own."""
+    own = ("host", "content-length", "expect") if not _streamed(call) else ("host", "expect")
+    return CIMultiDict((n, v) for n, v in end_to_end(call.headers) if n.lower() not in own)
+
+
+def _broken(error: BaseException) -> str:
+    """What a client may know of a broken connection: neither hosts nor library internals."""
+    if isinstance(error, TimeoutError):
+        return "the upstream fell silent"
+    return "the upstream's answer ended early"

@@ -1,0 +1,252 @@
+"""Which worker of this machine calls upstream for a key: leases in a small LMDB file."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import threading
+from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import lmdb
+import msgspec
+
+from proxy.core.events import TierFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from proxy.ports import Clock, Emit
+
+    Txn: TypeAlias = lmdb.Transaction[bytes]
+
+TERM: Final = 1.5
+"""Seconds that a lease lasts unless it is renewed: then a dead worker is replaced."""
+RENEW_EVERY: Final = 0.4
+"""Three renewals may be late before a living worker loses a lease."""
+PATIENCE: Final = 0.25
+"""Seconds after which a lease store that does not answer counts as failed."""
+_SWEEP_EVERY: Final = 25
+"""Rounds between two searches for what dead workers left behind."""
+_MAP: Final = 16 << 20
+_TOKEN: Final = b"\0token"
+
+
+class Lease(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """As stored under its name. `until` is monotonic seconds, one clock for a whole machine."""
+
+    owner: str
+    token: int
+    until: float
+
+
+class NoLeases:
+    """For a single worker: whoever asks may fly."""
+
+    async def acquire(self, name: bytes) -> str | None:
+        """None: nobody else can have it."""
+        return None
+
+    async def alive(self, name: bytes, owner: str) -> bool:
+        """There is no other worker."""
+        return False
+
+    async def release(self, name: bytes) -> None:
+        """Nothing was taken."""
+
+
+class Leases:
+    """Leases of all workers that open the same directory.
+
+    Writing takes LMDB's one write lock, which a frozen process may hold for ever: it is done in
+    a thread and waited for only briefly. Make one in each process, after forking.
+    """
+
+    def __init__(self, directory: str | Path, address: str, *, clock: Clock, emit: Emit) -> None:
+        """`address`: where other workers reach this one. Raises: OSError, lmdb.Error."""
+        self._address = address
+        self._clock = clock
+        self._emit = emit
+        self._held: dict[bytes, int] = {}
+        self._env = _opened(Path(directory))
+        self._stuck: asyncio.Future[Result] | None = None
+        self._jobs: SimpleQueue[tuple[Change, Callable[[Result], None]] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._write, name="leases", daemon=True)
+        self._thread.start()
+
+    def __repr__(self) -> str:
+        return f"<Leases {self._address} holds {len(self._held)}>"
+
+    async def acquire(self, name: bytes) -> str | None:
+        """The address of the worker that holds it, or None: this one does, or nobody can say."""
+        owner = self._owner(name)
+        if owner is not None and owner != self._address:
+            return owner
+        now = self._clock.mono()
+        lease = await self._changed(lambda txn: _take(txn, name, self._address, now))
+        if not isinstance(lease, Lease):
+            return None
+        if lease.owner != self._address:
+            return lease.owner
+        self._held[name] = lease.token
+        return None
+
+    async def alive(self, name: bytes, owner: str) -> bool:
+        """Whether `owner` holds it still."""
+        return self._owner(name) == owner
+
+    async def release(self, name: bytes) -> None:
+        """Give it back; whatever another worker holds by now is left alone."""
+        token = self._held.pop(name, None)
+        if token is not None:
+            await self._changed(lambda txn: _give_back(txn, name, self._address, token))
+
+    async def run(self) -> None:
+        """Renew what is held, until cancelled."""
+        rounds = 0
+        while True:
+            await self._clock.sleep(RENEW_EVERY)
+            rounds += 1
+            await self.renew(sweep=rounds % _SWEEP_EVERY == 0)
+
+    async def renew(self, *, sweep: bool = False) -> None:
+        """One round of `run`. What another worker took in the meantime is no longer held; the
+        flight goes on, and its answer is as good as the other's."""
+        if not self._held and not sweep:
+            return
+        held, now = dict(self._held), self._clock.mono()
+        lost = await self._changed(lambda txn: _renew(txn, held, self._address, now, sweep=sweep))
+        for name in lost if isinstance(lost, list) else ():
+            if self._held.get(name) == held[name]:
+                del self._held[name]
+
+    def close(self) -> None:
+        """Stop; leases still held run out."""
+        self._jobs.put(None)
+        self._thread.join(PATIENCE)
+        if not self._thread.is_alive():
+            self._env.close()
+
+    def _owner(self, name: bytes) -> str | None:
+        try:
+            with self._env.begin() as txn:
+                lease = _lease(txn.get(name), self._clock.mono())
+        except lmdb.Error:
+            return None
+        return None if lease is None else lease.owner
+
+    async def _changed(self, change: Change) -> Result:
+        """What `change` returned after its commit, or None: failed, or took too long."""
+        if self._stuck is not None and not self._stuck.done():
+            return None
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Result] = loop.create_future()
+
+        def settle(result: Result) -> None:
+            if not future.done():
+                future.set_result(result)
+
+        def done(result: Result) -> None:
+            with suppress(RuntimeError):  # The loop is closed: nobody waits any more.
+                loop.call_soon_threadsafe(settle, result)
+
+        self._jobs.put((change, done))
+        ready, _ = await asyncio.wait((future,), timeout=PATIENCE)
+        if not ready:
+            # All later ones would queue up behind it. It ends this state when it gets through;
+            # a lease that it takes then is not renewed, and runs out.
+            self._stuck = future
+        result = future.result() if ready else None
+        if result is None:
+            self._emit(TierFailed("leases", "put"))
+        return result
+
+    def _write(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            change, done = job
+            try:
+                with self._env.begin(write=True) as txn:
+                    result = change(txn)
+            except lmdb.Error:
+                result = None
+            done(result)
+
+
+Result: TypeAlias = Lease | list[bytes] | None
+Change: TypeAlias = "Callable[[Txn], Result]"
+
+
+def _take(txn: Txn, name: bytes, address: str, now: float) -> Lease:
+    """The lease that now holds: a new one for `address`, or another worker's."""
+    held = _lease(txn.get(name), now)
+    if held is not None and held.owner != address:
+        return held
+    token = int.from_bytes(txn.get(_TOKEN) or b"", "big") + 1
+    txn.put(_TOKEN, token.to_bytes(8, "big"))
+    lease = Lease(address, token, now + TERM)
+    txn.put(name, msgspec.msgpack.encode(lease))
+    return lease
+
+
+def _give_back(txn: Txn, name: bytes, address: str, token: int) -> list[bytes]:
+    held = _decoded(txn.get(name))
+    if held is not None and (held.owner, held.token) == (address, token):
+        txn.delete(name)
+    return []
+
+
+def _renew(
+    txn: Txn, held: dict[bytes, int], address: str, now: float, *, sweep: bool
+) -> list[bytes]:
+    """Which of the leases held were lost to others, or had run out and were swept."""
+    lost = []
+    for name, token in held.items():
+        lease = _decoded(txn.get(name))
+        if lease is None or (lease.owner, lease.token) != (address, token):
+            lost.append(name)
+        else:
+            txn.put(name, msgspec.msgpack.encode(Lease(address, token, now + TERM)))
+    if sweep:
+        dead = [k for k, data in txn.cursor() if k != _TOKEN and _lease(data, now) is None]
+        for name in dead:
+            txn.delete(name)
+        txn.env.reader_check()
+    return lost
+
+
+def _lease(data: bytes | None, now: float) -> Lease | None:
+    """A lease in force. One that ends far later than a term from now was left by the boot before
+    this one, whose clock stood elsewhere."""
+    lease = _decoded(data)
+    return lease if lease is not None and now < lease.until <= now + 2 * TERM else None
+
+
+def _decoded(data: bytes | None) -> Lease | None:
+    try:
+        return None if data is None else msgspec.msgpack.decode(data, type=Lease)
+    except (msgspec.MsgspecError, ValueError):
+        return None
+
+
+def _opened(directory: Path) -> lmdb.Environment:
+    """The file, or a new one in its place if it cannot be read; one process at a time."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    guard = os.open(directory / "opening", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(guard, fcntl.LOCK_EX)
+        try:
+            return _environment(directory)
+        except lmdb.Error:
+            for name in ("data.mdb", "lock.mdb"):
+                (directory / name).unlink(missing_ok=True)
+            return _environment(directory)
+    finally:
+        os.close(guard)
+
+
+def _environment(directory: Path) -> lmdb.Environment:
+    # Nothing here outlives a power cut in any case, so that nothing waits for the disk.
+    return lmdb.open(str(directory), map_size=_MAP, mode=0o600, sync=False, max_readers=2048)

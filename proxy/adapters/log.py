@@ -1,0 +1,198 @@
+"""One JSON line for each request and for each thing an operator should see."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import threading
+from collections import deque
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import orjson
+from msgspec import structs
+
+from proxy.core import events
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from proxy.core.events import Event, Served
+
+FLUSH_SECONDS: Final = 0.2
+MAX_WAITING: Final = 20_000
+"""Lines held for a reader that is too slow; further ones are dropped and counted. At up to 700
+bytes each this stays below 14 MB."""
+QUIET_SECONDS: Final = 10.0
+"""The same trouble is told once in this time: a broken disk fails at every request."""
+
+_REPEATING: Final = frozenset(("tier_failed", "upstream_failed"))
+
+# A pipe keeps a write whole only up to this size: lines of several workers must not mix.
+_PIPE: Final = 4096
+_LONGEST: Final = 64
+_ENCODER: Final = msgspec.json.Encoder()
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._:/@+-]")
+
+
+class Log:
+    """Lines are collected and written by a thread of their own, so that a reader who is slow or
+    stuck never holds up an answer. Without `start` nothing is written but by `flush`."""
+
+    def __init__(self, descriptor: int, now: Callable[[], float], *, requests: bool = True) -> None:
+        self._descriptor = descriptor
+        self._now = now
+        self._requests = requests
+        self._lines: deque[bytes] = deque()
+        self._dropped = 0
+        self._second = -1
+        self._stamp = b""
+        self._told: dict[tuple[str, ...], tuple[float, int]] = {}
+        self._ended = threading.Event()
+        self._writing = threading.Lock()
+
+    def __call__(self, event: Event) -> None:
+        """Note it, if it is something to be told."""
+        if isinstance(event, events.Served):
+            if self._requests:
+                self._request(event)
+        elif told := _told(event):
+            self._notice(told)
+
+    def _request(self, event: Served) -> None:
+        """A line with all fields of the event; what clients chose is cut and cleaned first."""
+        if _UNSAFE.search(event.request_id) or not _is_safe(event):
+            event = structs.replace(
+                event,
+                request_id=_clean(event.request_id),
+                method=_clean(event.method),
+                model=_clean(event.model),
+                fingerprint=event.fingerprint[:8],
+            )
+        self._add(
+            b'{"time":"%b","event":"request",%b\n' % (self._time(), _ENCODER.encode(event)[1:])
+        )
+
+    def _notice(self, told: dict[str, object]) -> None:
+        now = self._now()
+        # Numbers differ each time; the words say whether it is the same trouble.
+        words = tuple(value for value in told.values() if isinstance(value, str))
+        last, missed = self._told.get(words, (-QUIET_SECONDS, 0))
+        if told["event"] in _REPEATING and 0 <= now - last < QUIET_SECONDS:
+            self._told[words] = last, missed + 1
+            return
+        self._told[words] = now, 0
+        repeated = {"repeated": missed} if missed else {}
+        line = {"time": self._time().decode(), **told, **repeated}
+        self._add(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+
+    def _time(self) -> bytes:
+        now = self._now()
+        second = int(now)
+        if second != self._second:
+            self._second = second
+            moment = datetime.fromtimestamp(second, UTC)
+            self._stamp = moment.strftime("%Y-%m-%dT%H:%M:%S.").encode()
+        return b"%b%03dZ" % (self._stamp, (now - second) * 1000)
+
+    def _add(self, line: bytes) -> None:
+        if len(self._lines) >= MAX_WAITING:
+            self._dropped += 1
+            return
+        if self._dropped:
+            told = b'{"time":"%b","event":"log_dropped","lines":%d}\n'
+            self._lines.append(told % (self._time(), self._dropped))
+            self._dropped = 0
+        self._lines.append(line)
+
+    def start(self) -> None:
+        """Write in the background from now on. Only after the last fork: threads do not survive."""
+        threading.Thread(target=self._run, name="log", daemon=True).start()
+
+    def _run(self) -> None:
+        while not self._ended.wait(FLUSH_SECONDS):
+            self.flush()
+
+    def close(self, timeout: float = 1.0) -> None:
+        """Write what is left, but do not wait longer than `timeout` for a stuck reader."""
+        self._ended.set()
+        last = threading.Thread(target=self.flush, daemon=True)
+        last.start()
+        last.join(timeout)
+
+    def flush(self) -> None:
+        """Write what was collected; waits as long as the reader lets it."""
+        with self._writing:
+            # One by one: a line that is added meanwhile must land in the next round, not be lost.
+            lines = [self._lines.popleft() for _ in range(len(self._lines))]
+            try:
+                for part in _parts(lines, _chunk(self._descriptor)):
+                    _write(self._descriptor, part)
+            except OSError:
+                return  # nobody reads: there is no one to tell, and requests must go on
+
+
+def _told(event: Event) -> dict[str, object]:
+    """The line for an event other than a request; empty: it is only counted."""
+    told: dict[str, object] = {}
+    match event:
+        case events.TierFailed(tier, operation, error):
+            told = {"event": "tier_failed", "tier": tier, "operation": operation, "error": error}
+        case events.StoreReset(tier, reason):
+            told = {"event": "store_reset", "tier": tier, "reason": reason}
+        case events.UpstreamFailed(node, kind):
+            told = {"event": "upstream_failed", "node": node, "kind": kind}
+        case events.WorkerStarted(slot, pid):
+            told = {"event": "worker_started", "slot": slot, "pid": pid}
+        case events.WorkerDied(slot, pid, code, seconds, asked):
+            told = {"event": "worker_ended" if asked else "worker_died", "slot": slot, "pid": pid}
+            told |= {"code": code, "seconds": round(seconds, 3)}
+        case events.WorkersGaveUp(deaths):
+            told = {"event": "workers_gave_up", "deaths": deaths}
+        case _:
+            pass
+    return told
+
+
+def _is_safe(event: Served) -> bool:
+    return (
+        len(event.request_id) <= _LONGEST
+        and len(event.fingerprint) <= 8
+        and _is_name(event.model)
+        and _is_name(event.method)
+    )
+
+
+@lru_cache(maxsize=1024)
+def _is_name(text: str) -> bool:
+    return len(text) <= _LONGEST and _UNSAFE.search(text) is None
+
+
+def _clean(text: str) -> str:
+    """Text that a client chose, cut and reduced to what names are made of."""
+    return _UNSAFE.sub("?", text[:_LONGEST])
+
+
+def _chunk(descriptor: int) -> int:
+    return _PIPE if stat.S_ISFIFO(os.fstat(descriptor).st_mode) else 65536
+
+
+def _parts(lines: list[bytes], size: int) -> list[bytes]:
+    """The lines joined to pieces of at most `size` bytes, unless one line alone is longer."""
+    parts: list[bytes] = []
+    start, length = 0, 0
+    for i, line in enumerate(lines):
+        if length + len(line) > size and i > start:
+            parts.append(b"".join(lines[start:i]))
+            start, length = i, 0
+        length += len(line)
+    parts.append(b"".join(lines[start:]))
+    return parts
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]

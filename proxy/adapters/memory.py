@@ -1,0 +1,192 @@
+"""The nearest tier: entries of this process, bounded in bytes."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from proxy.core.entry import Key, Stored
+
+_LARGEST_SHARE: Final = 8
+"""An entry above this part of the bound is not kept: it would drive out too many others."""
+_GLANCES: Final = 2
+"""Places looked at for expired entries on each put: all are seen before as many puts again."""
+_NONE: Final = -1
+
+
+class Stats(msgspec.Struct, frozen=True):
+    """How full it is, and what it dropped so far to make room."""
+
+    entries: int
+    bytes: int
+    evictions: int
+
+
+class Memory:
+    """A Store that evicts by SIEVE (Zhang et al., NSDI 2024): one pass of keys that nobody asks
+    for twice does not drive out those that are asked for.
+
+    Every operation is O(1) amortized. Places are numbers into flat arrays, linked from the
+    oldest entry to the newest: no object per entry that the garbage collector would walk.
+    """
+
+    def __init__(self, max_bytes: int, ttl: float) -> None:
+        """`ttl`: seconds after which a copy is dropped even if the entry lives longer."""
+        self._max_bytes = max_bytes
+        self._ttl = ttl
+        self._bytes = 0
+        self._evictions = 0
+        self._places: dict[Key, int] = {}
+        self._held: list[Stored | None] = []
+        self._until = array("d")
+        self._weight = array("q")
+        self._newer = array("q")
+        self._older = array("q")
+        self._asked_for = bytearray()
+        self._free: list[int] = []
+        self._newest = self._oldest = self._hand = _NONE
+        self._glance = 0
+
+    def __repr__(self) -> str:
+        return f"<Memory {len(self._places)} entries, {self._bytes}/{self._max_bytes} bytes>"
+
+    async def get(self, key: Key, now: float) -> Stored | None:
+        """What is held; never raises."""
+        return self.peek(key, now)
+
+    async def put(self, stored: Stored, now: float) -> None:
+        """Hold it, unless something asked for later is held; never raises."""
+        self.keep(stored, now)
+
+    async def delete(self, key: Key) -> bool:
+        """Forget it; whether it was held."""
+        return self.drop(key)
+
+    def peek(self, key: Key, now: float) -> Stored | None:
+        """`get` for the hot path, without a coroutine."""
+        place = self._places.get(key)
+        if place is None:
+            return None
+        if self._until[place] <= now:
+            self._remove(place)
+            return None
+        self._asked_for[place] = 1
+        return self._held[place]
+
+    def keep(self, stored: Stored, now: float) -> None:
+        """`put` without a coroutine."""
+        self._glance_for_expired(now)
+        place = self._places.get(stored.key)
+        if place is not None:
+            held = self._held[place]
+            if held is not None and held.asked > stored.asked and self._until[place] > now:
+                return
+        until, weight = min(now + self._ttl, stored.expires), stored.weight
+        if until <= now or weight * _LARGEST_SHARE > self._max_bytes:
+            # What was held is older than what is now right, so it may not stay either.
+            self.drop(stored.key)
+            return
+        if place is None:
+            self._make_room(weight, now)
+            place = self._insert(stored.key)
+        self._held[place], self._until[place] = stored, until
+        self._weigh(place, weight)
+        self._make_room(0, now, spare=place)
+
+    def drop(self, key: Key) -> bool:
+        """`delete` without a coroutine."""
+        place = self._places.get(key)
+        if place is None:
+            return False
+        self._remove(place)
+        return True
+
+    def reweigh(self, key: Key, now: float) -> None:
+        """Count `key` anew, after its value grew; it, or others, may be evicted for that."""
+        place = self._places.get(key)
+        held = None if place is None else self._held[place]
+        if place is not None and held is not None:
+            self._weigh(place, held.weight)
+            self._make_room(0, now)
+
+    def clear(self) -> int:
+        """Forget everything; how many entries that were."""
+        count = len(self._places)
+        for key in list(self._places):
+            self.drop(key)
+        return count
+
+    def stats(self) -> Stats:
+        """A snapshot."""
+        return Stats(len(self._places), self._bytes, self._evictions)
+
+    def _make_room(self, weight: int, now: float, spare: int = _NONE) -> None:
+        while self._bytes + weight > self._max_bytes and self._places:
+            victim = self._sieve(now, spare)
+            if victim == _NONE:
+                return
+            self._evictions += 1
+            self._remove(victim)
+
+    def _sieve(self, now: float, spare: int) -> int:
+        """The place to give up: from the hand on towards newer ones, the first that was not asked
+        for since the hand last passed. `spare` is given up only if nothing else is there."""
+        if len(self._places) == 1 and spare != _NONE:
+            return _NONE
+        place = self._hand if self._hand != _NONE else self._oldest
+        while place == spare or (self._asked_for[place] and self._until[place] > now):
+            self._asked_for[place] = 0
+            place = self._newer[place] if self._newer[place] != _NONE else self._oldest
+        self._hand = place
+        return place
+
+    def _glance_for_expired(self, now: float) -> None:
+        for _ in range(min(_GLANCES, len(self._held))):
+            self._glance = (self._glance + 1) % len(self._held)
+            if self._held[self._glance] is not None and self._until[self._glance] <= now:
+                self._remove(self._glance)
+
+    def _insert(self, key: Key) -> int:
+        if self._free:
+            place = self._free.pop()
+        else:
+            place = len(self._held)
+            self._held.append(None)
+            self._until.append(0.0)
+            for column in (self._weight, self._newer, self._older):
+                column.append(0)
+            self._asked_for.append(0)
+        self._asked_for[place] = 0
+        self._newer[place], self._older[place] = _NONE, self._newest
+        if self._newest == _NONE:
+            self._oldest = place
+        else:
+            self._newer[self._newest] = place
+        self._newest = place
+        self._places[key] = place
+        return place
+
+    def _remove(self, place: int) -> None:
+        held, newer, older = self._held[place], self._newer[place], self._older[place]
+        if held is not None:
+            del self._places[held.key]
+        if self._hand == place:
+            self._hand = newer
+        if newer == _NONE:
+            self._newest = older
+        else:
+            self._older[newer] = older
+        if older == _NONE:
+            self._oldest = newer
+        else:
+            self._newer[older] = newer
+        self._weigh(place, 0)
+        self._held[place] = None
+        self._free.append(place)
+
+    def _weigh(self, place: int, weight: int) -> None:
+        self._bytes += weight - self._weight[place]
+        self._weight[place] = weight

@@ -1,0 +1,198 @@
+"""Events counted, summed over the workers of a machine, and shown as Prometheus reads them."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.registry import Collector
+
+from proxy.core import events, tally
+from proxy.core.families import FAMILIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from prometheus_client import Metric
+
+    from proxy.core.events import Event, Served, UpstreamAnswered
+    from proxy.core.families import Family
+    from proxy.core.tally import Series, Tally
+
+_STATUS: Final = {status: str(status) for status in range(100, 600)}
+_INPUT: Final = ("input",)
+_OUTPUT: Final = ("output",)
+_LOWER: Final = {
+    word: word.lower()
+    for word in ("HIT", "STALE", "MISS", "COLLAPSED", "BYPASS", "REFRESH", "ERROR")
+}
+
+
+CacheEvent: TypeAlias = (
+    events.TierFailed
+    | events.TierMeasured
+    | events.StoreSkipped
+    | events.Evicted
+    | events.StoreReset
+    | events.FlightStarted
+    | events.FlightJoined
+    | events.FlightLeft
+    | events.FlightEnded
+)
+
+
+class Metrics:
+    """Counts events in this process and sums what all processes of the directory counted.
+
+    A slot's file holds everything that the workers of this slot ever counted: a restarted worker
+    goes on where the last one stood, so the directory stays as small as the number of slots, and
+    a worker that is killed loses what it counted since its last `publish`.
+    """
+
+    def __init__(self, directory: Path, slot: str, *, serving: bool = True) -> None:
+        self._path = directory / f"{slot}.tally"
+        self._tally = tally.lasting(_read(self._path))
+        self._tally.move("workers", amount=serving)
+
+    def __call__(self, event: Event) -> None:
+        """Count it."""
+        match event:
+            case events.Served():
+                self._served(event)
+            case events.TierLooked():
+                self._observe("cache_lookup_seconds", (event.tier, event.result), event.seconds)
+            case events.UpstreamAnswered():
+                self._answered(event)
+            case events.UpstreamFailed(node, kind):
+                self._tally.count("upstream_errors_total", (node, kind))
+            case events.WorkerStarted() | events.WorkersGaveUp():
+                pass
+            case events.WorkerDied(slot, asked=asked):
+                self._tally.count("worker_deaths_total", (str(slot),), 0 if asked else 1)
+            case _:
+                self._cached(event)
+
+    def _served(self, event: Served) -> None:
+        status = _STATUS.get(event.status, "other")
+        outcome = _LOWER[event.outcome]
+        labels = (event.endpoint, status, outcome, event.kind, event.tier)
+        self._tally.count("requests_total", labels)
+        self._observe("request_seconds", (outcome,), event.seconds)
+        self._observe("overhead_seconds", (outcome,), event.overhead_seconds)
+        if event.age is not None:
+            self._observe("cache_entry_age_seconds", (), event.age)
+        if event.tokens_in or event.tokens_out:
+            self._tally.count("tokens_served_total", _INPUT, event.tokens_in)
+            self._tally.count("tokens_served_total", _OUTPUT, event.tokens_out)
+
+    def _answered(self, event: UpstreamAnswered) -> None:
+        node = (event.node,)
+        status = _STATUS.get(event.status, "other")
+        self._tally.count("upstream_requests_total", (event.node, status))
+        self._observe("upstream_ttft_seconds", node, event.first_byte_seconds)
+        self._observe("upstream_seconds", node, event.seconds)
+        self._tally.count("tokens_billed_total", _INPUT, event.tokens_in)
+        self._tally.count("tokens_billed_total", _OUTPUT, event.tokens_out)
+
+    def _cached(self, event: CacheEvent) -> None:
+        count, move = self._tally.count, self._tally.move
+        match event:
+            case events.FlightStarted():
+                move("singleflight_flights")
+            case events.FlightJoined():
+                move("singleflight_waiters")
+            case events.FlightLeft():
+                move("singleflight_waiters", amount=-1)
+            case events.FlightEnded(outcome):
+                move("singleflight_flights", amount=-1)
+                count("singleflight_outcomes_total", (outcome,))
+            case events.TierFailed(tier, operation):
+                count("tier_errors_total", (tier, operation))
+            case events.TierMeasured(tier, size, entries, shared):
+                self._tally.level("cache_bytes", (tier,), size, shared=shared)
+                self._tally.level("cache_entries", (tier,), entries, shared=shared)
+            case events.StoreSkipped(reason):
+                count("cache_store_skipped_total", (reason,))
+            case events.Evicted(tier, reason, number):
+                count("cache_evictions_total", (tier, reason), number)
+            case events.StoreReset(tier, reason):
+                count("cache_resets_total", (tier, reason))
+
+    def _observe(self, family: str, labels: tuple[str, ...], value: float) -> None:
+        self._tally.observe(family, FAMILIES[family].bounds, labels, value)
+
+    def publish(self) -> None:
+        """Make this process's numbers visible to the others; replaces the slot's file."""
+        _write(self._path, self._tally)
+
+    def total(self) -> Tally:
+        """All processes' numbers. This one's are published first: else a counter could seem to
+        fall when the next scrape reaches another worker."""
+        self.publish()
+        return tally.merged(map(_read, sorted(self._path.parent.glob("*.tally"))))
+
+    def exposition(self) -> bytes:
+        """All processes' numbers in Prometheus' text format."""
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(_Shown(self.total()))
+        return generate_latest(registry)
+
+
+class _Shown(Collector):
+    """Numbers in the shape that prometheus_client writes out."""
+
+    def __init__(self, numbers: Tally) -> None:
+        self._numbers = numbers
+
+    def collect(self) -> Iterator[Metric]:
+        for name, family in FAMILIES.items():
+            if family.bounds:
+                yield _histogram(name, family, self._numbers.spreads.get(name, {}))
+            elif family.gauge:
+                series = self._numbers.gauges.get(name, {}) | self._numbers.shared.get(name, {})
+                yield _plain(GaugeMetricFamily, name, family, series)
+            else:
+                yield _plain(
+                    CounterMetricFamily, name, family, self._numbers.counters.get(name, {})
+                )
+
+
+def _plain(
+    shape: type[GaugeMetricFamily | CounterMetricFamily], name: str, family: Family, series: Series
+) -> Metric:
+    metric = shape(f"hotprefix_{name}", family.text, labels=family.labels)
+    for labels, value in (series or ({} if family.labels else {(): 0.0})).items():
+        metric.add_metric(labels, value)
+    return metric
+
+
+def _histogram(name: str, family: Family, series: dict[tuple[str, ...], list[float]]) -> Metric:
+    metric = HistogramMetricFamily(f"hotprefix_{name}", family.text, labels=family.labels)
+    tops = [*map(str, family.bounds), "+Inf"]
+    for labels, (*buckets, total) in series.items():
+        metric.add_metric(labels, [*zip(tops, accumulate(buckets), strict=True)], total)
+    return metric
+
+
+def bury(directory: Path, slot: str) -> None:
+    """Forget a dead worker's levels; what it counted stays."""
+    path = directory / f"{slot}.tally"
+    if path.exists():
+        _write(path, tally.lasting(_read(path)))
+
+
+def _read(path: Path) -> Tally:
+    try:
+        return tally.decode(path.read_bytes()) or tally.Tally()
+    except OSError:
+        return tally.Tally()
+
+
+def _write(path: Path, numbers: Tally) -> None:
+    """Replace the file at once, so that no reader sees half of it."""
+    spare = path.with_suffix(".new")
+    spare.write_bytes(tally.encode(numbers))
+    spare.replace(path)

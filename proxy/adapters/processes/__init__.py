@@ -1,0 +1,1 @@
+"""One parent and the workers it forks."""

@@ -1,0 +1,59 @@
+"""Embeddings batches as entries: one an item when stored, one for all when served."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from proxy.core import embeddings
+from proxy.core.embeddings import Piece
+from proxy.core.entry import Entry, Usage
+from proxy.core.ttl import jittered
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from proxy.core.entry import Key
+    from proxy.core.request import Lookup
+
+
+def apart(
+    entry: Entry, keys: Sequence[Key], sizes: Sequence[int], lookup: Lookup, jitter: float
+) -> list[Entry] | None:
+    """An admitted answer as an entry for each of the items asked for; None: it is not complete."""
+    parts = embeddings.pieces(entry.body, sizes)
+    if parts is None or entry.status != 200:
+        return None
+    return [
+        msgspec.structs.replace(
+            entry,
+            key=key,
+            body=part.body,
+            ttl=jittered(lookup.lifetime, key, jitter),
+            usage=Usage(entry.usage.input * size // (sum(sizes) or 1)),
+        )
+        for key, part, size in zip(keys, parts, sizes, strict=True)
+    ]
+
+
+def whole(entries: Sequence[Entry], lookup: Lookup) -> Entry | None:
+    """One entry for all items, as old as the oldest and fresh no longer than the first to expire."""
+    body = embeddings.merged([Piece(entry.body) for entry in entries])
+    if body is None:
+        return None
+    created = min(entry.created for entry in entries)
+    first = min(entries, key=_fresh_until)
+    return msgspec.structs.replace(
+        first,
+        key=lookup.key,
+        body=body,
+        created=created,
+        ttl=_fresh_until(first) - created,
+        epoch=min(entry.epoch for entry in entries),
+        usage=Usage(sum(entry.usage.input for entry in entries)),
+    )
+
+
+def _fresh_until(entry: Entry) -> float:
+    return entry.created + entry.ttl

@@ -1,0 +1,75 @@
+"""What to do with what the tiers hold: serve it, serve it and refresh, or go upstream."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+
+from proxy.core.entry import Entry
+
+if TYPE_CHECKING:
+    from proxy.core.controls import Controls
+
+Kind: TypeAlias = Literal["exact", "normalized"]
+
+MissReason: TypeAlias = Literal["absent", "expired", "void", "request"]
+"""Nothing there; there but too old; invalidated; not wanted by this request's directives."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """An entry, where it was, and by which key it was found."""
+
+    entry: Entry
+    tier: str
+    kind: Kind
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """Fresh: serve it."""
+
+    found: Found
+    age: float
+
+
+class Stale(msgspec.Struct, frozen=True):
+    """Past its ttl but within grace: serve it and refresh behind."""
+
+    found: Found
+    age: float
+
+
+class Miss(msgspec.Struct, frozen=True):
+    """Go upstream. `fallback` may be served if the upstream fails."""
+
+    reason: MissReason
+    fallback: Found | None = None
+
+
+Outcome: TypeAlias = Hit | Stale | Miss
+
+
+def evaluate(found: Found | None, now: float, epoch: int, controls: Controls) -> Outcome:
+    """Judge what was found at `now` (unix seconds). RFC 9111 §5.2.1, RFC 5861."""
+    if found is None:
+        return Miss("absent")
+    entry = found.entry
+    if entry.epoch < epoch:
+        return Miss("void")
+    # A clock that was set back must not make an entry younger than new.
+    age = max(0.0, now - entry.created)
+    fallback = found if age < entry.expires - entry.created else None
+    if not controls.read:
+        return Miss("request", fallback)
+    if controls.max_age is not None and age > controls.max_age:
+        return Miss("request", fallback)
+    left = entry.ttl - age
+    if left > (controls.min_fresh or 0.0):
+        return Hit(found, age)
+    if left > 0:
+        return Miss("request", fallback)
+    if controls.max_stale is not None and -left <= controls.max_stale and fallback is not None:
+        return Hit(found, age)
+    if -left < entry.stale_while_revalidate and controls.max_age is None:
+        return Stale(found, age)
+    return Miss("expired", fallback)

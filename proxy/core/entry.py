@@ -1,0 +1,90 @@
+"""What is stored: an upstream's complete answer with its times, and the alias that points to one."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NewType, TypeAlias
+
+import msgspec
+
+Key = NewType("Key", bytes)
+"""32 bytes that name one stored answer."""
+
+Tenant = NewType("Tenant", bytes)
+"""16 bytes that name a partition: who may see an answer."""
+
+Form: TypeAlias = Literal["json", "events"]
+"""One JSON body, or a stream of server-sent events."""
+
+OVERHEAD: Final = 1024
+"""Bytes that an entry costs in memory besides its texts: objects, key, index."""
+
+
+class Usage(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Tokens as the upstream counted them; 0 where it did not say."""
+
+    input: int = 0
+    output: int = 0
+
+
+# Not tracked by the garbage collector: values without cycles, and a memory tier holds so many
+# that walking them would stop the loop for tens of milliseconds.
+class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A stored answer. Times are unix seconds, lengths of time seconds."""
+
+    key: Key
+    tenant: Tenant
+    endpoint: str
+    """The value of an `Endpoint`: how the body is to be read."""
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    """The upstream's headers that a replay may show."""
+    form: Form
+    body: bytes
+    """The JSON body, or the events as received with framing and end marker; never encoded."""
+    asked: float
+    """When the upstream was asked: of two entries under one key, the later asked one is right."""
+    created: float
+    """When the answer was complete: age counts from here."""
+    ttl: float
+    """Seconds fresh, jitter included."""
+    stale_while_revalidate: float = 0.0
+    """Seconds after `ttl` in which it is served while it is refreshed."""
+    stale_if_error: float = 0.0
+    """Seconds after that in which it is served if the upstream fails."""
+    epoch: int = 0
+    """The epoch known when the upstream was asked."""
+    tags: tuple[str, ...] = ()
+    model: str = ""
+    node: str = ""
+    latency: float = 0.0
+    """Seconds that the upstream took."""
+    usage: Usage = Usage()
+
+    @property
+    def expires(self) -> float:
+        """When it may no longer be served in any case."""
+        return self.created + self.ttl + self.stale_while_revalidate + self.stale_if_error
+
+    @property
+    def weight(self) -> int:
+        """Bytes it takes in memory, about."""
+        headers = sum(len(name) + len(value) for name, value in self.headers)
+        return OVERHEAD + len(self.body) + headers + sum(map(len, self.tags))
+
+
+class Alias(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What is stored under a normalized key: the exact key of the answer."""
+
+    key: Key
+    tenant: Tenant
+    target: Key
+    asked: float
+    expires: float
+
+    @property
+    def weight(self) -> int:
+        """Bytes it takes in memory, about."""
+        return OVERHEAD // 4
+
+
+Stored: TypeAlias = Entry | Alias

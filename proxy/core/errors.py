@@ -1,0 +1,60 @@
+"""Our own failures as answers, in the shape that OpenAI's and Anthropic's clients read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from proxy.core.endpoint import Endpoint
+from proxy.core.message import Head
+
+if TYPE_CHECKING:
+    from proxy.core.message import Headers
+
+_TYPES: Final = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "invalid_request_error",
+    431: "invalid_request_error",
+    503: "overloaded_error",
+}
+
+
+class RefusedError(Exception):
+    """A request that this gateway itself answers with an error."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        code: str | None = None,
+        param: str | None = None,
+        headers: Headers = (),
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.code = code
+        self.param = param
+        self.headers = headers
+
+
+def answer(error: RefusedError, endpoint: Endpoint | None = None) -> tuple[Head, bytes]:
+    """The head and body that tell a client of `error`, in the dialect of the endpoint."""
+    kind = _TYPES.get(error.status, "api_error")
+    if endpoint is Endpoint.MESSAGES:
+        told: dict[str, object] = {"type": "error", "error": {"type": kind, "message": error.message}}
+    else:
+        told = {
+            "error": {
+                "message": error.message,
+                "type": kind,
+                "param": error.param,
+                "code": error.code,
+            }
+        }
+    return Head(error.status, (("content-type", "application/json"), *error.headers)), orjson.dumps(told)

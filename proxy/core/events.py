@@ -1,0 +1,181 @@
+"""What happened, as values; the log and the metrics render them, not the code that emits them."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+Outcome: TypeAlias = Literal["HIT", "STALE", "MISS", "COLLAPSED", "BYPASS", "REFRESH", "ERROR"]
+"""What `x-cache` says; ERROR: an answer of our own making, such as a refusal."""
+
+Kind: TypeAlias = Literal["", "exact", "normalized"]
+Operation: TypeAlias = Literal["get", "put", "delete", "sweep", "open", "purge"]
+Looked: TypeAlias = Literal["hit", "miss", "error"]
+Landing: TypeAlias = Literal["completed", "failed", "cancelled", "timeout", "promoted"]
+"""How a flight ended; promoted: a follower took over from a worker that died."""
+
+
+class Served(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A request is over. Times are seconds, sizes bytes. Strings that clients choose (`model`,
+    `request_id`) are for the log alone, which cuts them; no label is made of them."""
+
+    endpoint: str = "other"
+    """The value of an `Endpoint`, or `other`."""
+    method: str = "POST"
+    status: int = 200
+    outcome: Outcome = "BYPASS"
+    kind: Kind = ""
+    tier: str = ""
+    """Where the answer was found; empty: not in the cache."""
+    reason: str = ""
+    """Why it was bypassed, missed or refused: one word of a closed set."""
+    tenant_name: str = ""
+    model: str = ""
+    node: str = ""
+    fingerprint: str = ""
+    """The first 8 hex digits of the key."""
+    request_id: str = ""
+    stream: bool = False
+    collapsed: bool = False
+    complete: bool = True
+    """False: the client left or the upstream broke off before the end."""
+    seconds: float = 0.0
+    first_byte_seconds: float = 0.0
+    overhead_seconds: float = 0.0
+    """What the proxy itself took before the first byte, waiting for others left out."""
+    age: float | None = None
+    """Age of the entry that was served; None: none was."""
+    bytes_in: int = 0
+    bytes_out: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class TierLooked(msgspec.Struct, frozen=True, gc=False):
+    """A tier was asked for an entry."""
+
+    tier: str
+    result: Looked
+    seconds: float
+
+
+class TierFailed(msgspec.Struct, frozen=True, gc=False):
+    """A tier could not do what was asked; the path went on without it."""
+
+    tier: str
+    operation: Operation
+    error: str = ""
+    """The error's class, never its text: texts may quote data."""
+
+
+class TierMeasured(msgspec.Struct, frozen=True, gc=False):
+    """How full a tier is now."""
+
+    tier: str
+    bytes: int
+    entries: int
+    shared: bool = False
+    """Whether all workers see the same tier, so that their numbers must not be added up."""
+
+
+class StoreSkipped(msgspec.Struct, frozen=True, gc=False):
+    """An answer was not stored."""
+
+    reason: str
+
+
+class Evicted(msgspec.Struct, frozen=True, gc=False):
+    """Entries were dropped by a tier itself. `reason`: size, expired or purge."""
+
+    tier: str
+    reason: str
+    count: int = 1
+
+
+class StoreReset(msgspec.Struct, frozen=True, gc=False):
+    """A tier began anew, empty. `reason`: corrupt, foreign or version."""
+
+    tier: str
+    reason: str
+
+
+class FlightStarted(msgspec.Struct, frozen=True, gc=False):
+    """An upstream call began that others may join."""
+
+
+class FlightJoined(msgspec.Struct, frozen=True, gc=False):
+    """A further reader waits for a flight."""
+
+
+class FlightLeft(msgspec.Struct, frozen=True, gc=False):
+    """A reader that had joined is done, or gave up."""
+
+
+class FlightEnded(msgspec.Struct, frozen=True, gc=False):
+    """The upstream call that others could join is over."""
+
+    outcome: Landing
+
+
+class UpstreamAnswered(msgspec.Struct, frozen=True, gc=False):
+    """A node answered to the end; emitted once a call, however many readers it had."""
+
+    node: str
+    status: int
+    first_byte_seconds: float
+    seconds: float
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class UpstreamFailed(msgspec.Struct, frozen=True, gc=False):
+    """A node gave no whole answer. `kind`: connect, timeout, protocol or cut."""
+
+    node: str
+    kind: str
+
+
+class WorkerStarted(msgspec.Struct, frozen=True, gc=False):
+    """The supervisor forked a worker; `slot` counts from 0 and outlives its workers."""
+
+    slot: int
+    pid: int
+
+
+class WorkerDied(msgspec.Struct, frozen=True, gc=False):
+    """A worker ended. `code`: its exit code, or minus the signal that killed it."""
+
+    slot: int
+    pid: int
+    code: int
+    seconds: float
+    """How long it lived."""
+    asked: bool = False
+    """Whether it was told to end."""
+
+
+class WorkersGaveUp(msgspec.Struct, frozen=True, gc=False):
+    """No worker ever served, so none is started any more."""
+
+    deaths: int
+
+
+Event: TypeAlias = (
+    Served
+    | TierLooked
+    | TierFailed
+    | TierMeasured
+    | StoreSkipped
+    | Evicted
+    | StoreReset
+    | FlightStarted
+    | FlightJoined
+    | FlightLeft
+    | FlightEnded
+    | UpstreamAnswered
+    | UpstreamFailed
+    | WorkerStarted
+    | WorkerDied
+    | WorkersGaveUp
+)

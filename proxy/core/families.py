@@ -1,0 +1,68 @@
+"""Which metrics there are, and what their labels are called."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+# An answer from memory takes tens of microseconds, a reasoning model minutes.
+_WHOLE: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5)
+_WHOLE_LONG: Final = (*_WHOLE, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0)
+_SHORT: Final = (
+    0.00005,
+    0.0001,
+    0.00025,
+    0.0005,
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    1.0,
+)
+_AGES: Final = (1.0, 10.0, 60.0, 300.0, 900.0, 3600.0, 21600.0, 86400.0, 604800.0, 2592000.0)
+
+
+class Family(msgspec.Struct, frozen=True):
+    """A metric: its help text and label names; `bounds` makes it a histogram."""
+
+    text: str
+    labels: tuple[str, ...] = ()
+    gauge: bool = False
+    bounds: tuple[float, ...] = ()
+
+
+FAMILIES: Final = {
+    "requests_total": Family(
+        "Finished requests.", ("endpoint", "status", "cache_status", "cache_kind", "tier")
+    ),
+    "request_seconds": Family(
+        "Request read to last byte sent.", ("cache_status",), bounds=_WHOLE_LONG
+    ),
+    "overhead_seconds": Family(
+        "The proxy's own time before the first byte.", ("cache_status",), bounds=_SHORT
+    ),
+    "cache_lookup_seconds": Family("Reads of a tier.", ("tier", "result"), bounds=_SHORT),
+    "cache_entry_age_seconds": Family("Age of the entries served.", bounds=_AGES),
+    "cache_store_skipped_total": Family("Answers not stored.", ("reason",)),
+    "cache_evictions_total": Family("Entries dropped by a tier.", ("tier", "reason")),
+    "cache_resets_total": Family("Tiers that began anew, empty.", ("tier", "reason")),
+    "cache_bytes": Family("Bytes held.", ("tier",), gauge=True),
+    "cache_entries": Family("Entries held.", ("tier",), gauge=True),
+    "tier_errors_total": Family("What a tier could not do.", ("tier", "operation")),
+    "singleflight_flights": Family("Upstream calls that others may join.", gauge=True),
+    "singleflight_waiters": Family("Readers that joined one.", gauge=True),
+    "singleflight_outcomes_total": Family("How such calls ended.", ("outcome",)),
+    "tokens_served_total": Family("Tokens in answers to clients.", ("direction",)),
+    "tokens_billed_total": Family("Tokens in answers of upstreams.", ("direction",)),
+    "upstream_requests_total": Family("Whole answers of a node.", ("node", "status")),
+    "upstream_ttft_seconds": Family("To a node's first byte.", ("node",), bounds=_WHOLE_LONG),
+    "upstream_seconds": Family("To a node's last byte.", ("node",), bounds=_WHOLE_LONG),
+    "upstream_errors_total": Family("Nodes that gave no whole answer.", ("node", "kind")),
+    "workers": Family("Worker processes alive.", gauge=True),
+    "worker_deaths_total": Family("Worker processes that ended unasked.", ("slot",)),
+}
+"""Every metric, without the prefix `hotprefix_`. No label holds what a client chooses."""

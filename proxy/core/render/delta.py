@@ -1,0 +1,69 @@
+"""Deltas merged: many partial JSON objects become the whole they are pieces of."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+# What names a thing rather than continues a text: sent once, or repeated unchanged.
+_NAMES: Final = frozenset({"id", "call_id", "type", "role", "name", "object", "model", "format"})
+
+
+def merge(whole: dict[str, Any], delta: dict[str, Any]) -> None:
+    """Add a delta to the whole, in place. The delta must not be used afterwards.
+
+    Strings are continued, lists extended, indexed objects and dicts merged, all else replaced;
+    null says nothing. Names, once given, stay.
+    """
+    for key, value in delta.items():
+        whole[key] = _continued(key, whole.get(key), value)
+
+
+def _continued(key: str, old: Any, new: Any) -> Any:
+    if new is None:
+        return old
+    if isinstance(new, str) and isinstance(old, str):
+        return (old or new) if key in _NAMES else old + new
+    if isinstance(new, list) and (old is None or isinstance(old, list)):
+        return _extended(old or [], new)
+    if isinstance(new, dict) and isinstance(old, dict):
+        merge(old, new)
+        return old
+    return new
+
+
+def _extended(old: list[Any], new: list[Any]) -> list[Any]:
+    """Lists appended; if all are objects with an `index`, merged and put in order by it."""
+    if not new or not (_indexed(new) and _indexed(old)):
+        return old + new
+    known = {_index(one): one for one in old}
+    for entry in new:
+        merge(known.setdefault(_index(entry), {"index": entry["index"]}), entry)
+    return [known[index] for index in sorted(known)]
+
+
+def _indexed(entries: list[Any]) -> bool:
+    return all(isinstance(one, dict) and type(one.get("index")) is int for one in entries)
+
+
+def _index(entry: dict[str, Any]) -> int:
+    return int(entry["index"])
+
+
+def update(whole: dict[str, Any], news: dict[str, Any]) -> None:
+    """Take over what a later chunk says of the same thing, in place; null says nothing.
+
+    For fields beside the delta: they are repeated (`model`, filter results), not continued, but
+    lists come in pieces (token ids).
+    """
+    for key, value in news.items():
+        match whole.get(key), value:
+            case None, _:
+                whole[key] = value
+            case _, None:
+                pass
+            case dict() as old, dict():
+                whole[key] = old | value
+            case list() as old, list():
+                whole[key] = old + value
+            case _:
+                whole[key] = value

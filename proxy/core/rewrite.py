@@ -1,0 +1,53 @@
+"""What goes upstream: the client's own bytes, but for what the cache and the operator add."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from proxy.core import splice
+from proxy.core.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from proxy.core.request import Request
+
+_WITH_USAGE: Final = (Endpoint.CHAT, Endpoint.COMPLETIONS)
+_USAGE: Final = '{"include_usage":true}'
+
+
+def outgoing(body: bytes, request: Request, *, ask_usage: bool) -> bytes:
+    """The body to send for `request`, which `body` was understood as; often the same object.
+
+    `ask_usage`: have a stream of chunks end with its usage, whether the client asked or not.
+    """
+    edits = request.edits
+    wants = ask_usage and request.stream and not request.wants_usage
+    wants = wants and request.endpoint in _WITH_USAGE
+    if edits is None and not wants:
+        return body
+    text = body.decode()
+    try:
+        if edits is not None and edits.drop_cache:
+            text = splice.without(text, "cache")
+        if edits is not None and edits.model is not None:
+            text = splice.replaced(text, "model", orjson.dumps(edits.model).decode())
+        if wants:
+            text = _with_usage(text, request)
+    except RecursionError:
+        return body  # deeper than it can be read here: the upstream may refuse it
+    return text.encode()
+
+
+def _with_usage(text: str, request: Request) -> str:
+    if not request.stream_options:
+        return splice.appended(text, "stream_options", _USAGE)
+    given = [m for m in splice.members(text) if m.name == "stream_options"][
+        -1
+    ]  # the one that counts
+    value = text[given.value : given.end]
+    if value == "null":
+        value = _USAGE
+    elif value.startswith("{"):
+        value = splice.appended(splice.without(value, "include_usage"), "include_usage", "true")
+    return text[: given.value] + value + text[given.end :]

@@ -1,0 +1,153 @@
+"""What the configuration says about a request's identity, ready to be applied to each one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from blake3 import blake3
+
+from proxy.config import Config, ConfigError
+from proxy.core import tenant
+from proxy.core.canonical import INERT
+from proxy.core.controls import HEADER_NAMES, OWN_NAMES
+from proxy.core.normalize import Normalizer, normalizer
+from proxy.core.tenant import CREDENTIALS, Caller, Known
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from proxy.config import Model, Rule
+
+READ: Final = frozenset({"accept-encoding", "content-type", "content-encoding", *CREDENTIALS})
+"""Headers that say who asks and how bodies are encoded."""
+
+
+class Served(msgspec.Struct, frozen=True):
+    """What a model's name stands for."""
+
+    target: str
+    model_version: str = ""
+    template_version: str = ""
+
+
+class LifetimeRule(msgspec.Struct, frozen=True):
+    """A lifetime for the requests that match every condition given."""
+
+    ttl: float
+    model: str
+    namespace: str
+    tag: str
+    text: re.Pattern[str] | None
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """Everything that `receive` goes by besides the request."""
+
+    secret: bytes
+    """32 bytes that key the partitions."""
+    tenants: tuple[Known, ...]
+    models: dict[str, Served]
+    namespace: str
+    normalizer: Normalizer | None
+    key_headers: frozenset[str]
+    inert: frozenset[str]
+    remote_media: bool
+    aliases: bool
+    control_names: frozenset[str]
+    """The headers that are read as controls, and not forwarded."""
+    read_headers: frozenset[str]
+    """All headers that `receive` reads."""
+    lifetimes: tuple[LifetimeRule, ...]
+    texts: bool
+    """Whether one of them looks at texts."""
+    ttl: float
+    max_ttl: float
+
+    def served(self, model: str) -> Served:
+        """What is asked for under this name."""
+        return self.models.get(model) or Served(model)
+
+
+def rules(config: Config, secrets: Mapping[str, str]) -> Rules:
+    """Make ready what the configuration says. `secrets`: values of environment variables.
+
+    Raises: ConfigError.
+    """
+    cache = config.cache
+    secret = _secret(config.server.partition_key_env, secrets)
+    key_headers = frozenset(name.lower() for name in cache.key_headers)
+    control_names = HEADER_NAMES if cache.aliases else OWN_NAMES
+    return Rules(
+        secret=secret,
+        tenants=_tenants(config, secret, secrets),
+        models=_models(config.model),
+        namespace=cache.namespace,
+        normalizer=normalizer(
+            cache.normalize, cache.mask, cache.filler_words, cache.normalize_max_bytes
+        ),
+        key_headers=key_headers,
+        inert=INERT - {"service_tier"} if cache.key_service_tier else INERT,
+        remote_media=cache.remote_media,
+        aliases=cache.aliases,
+        control_names=control_names,
+        read_headers=READ | key_headers | control_names,
+        lifetimes=tuple(_lifetime(rule) for rule in cache.rule),
+        texts=any(rule.text for rule in cache.rule),
+        ttl=cache.ttl,
+        max_ttl=cache.max_ttl,
+    )
+
+
+def _secret(variable: str, secrets: Mapping[str, str]) -> bytes:
+    material = _value(variable, secrets, "$.server.partition_key_env") if variable else ""
+    return blake3(material.encode(), derive_key_context="hotprefix tenant partition 1").digest()
+
+
+def _value(variable: str, secrets: Mapping[str, str], where: str) -> str:
+    if not (value := secrets.get(variable, "")):
+        raise ConfigError(f"the variable {variable} is not set - at `{where}`")
+    return value
+
+
+def _models(tables: tuple[Model, ...]) -> dict[str, Served]:
+    """An alias without versions of its own has those of the model it stands for."""
+    named = {table.name: table for table in tables}
+    served = {}
+    for table in tables:
+        target = table.target or table.name
+        versions = [table, named.get(target, table)]
+        served[table.name] = Served(
+            target,
+            next((t.model_version for t in versions if t.model_version), ""),
+            next((t.template_version for t in versions if t.template_version), ""),
+        )
+    return served
+
+
+def _tenants(config: Config, secret: bytes, secrets: Mapping[str, str]) -> tuple[Known, ...]:
+    known: dict[bytes, Known] = {}
+    for i, table in enumerate(config.tenant):
+        where = f"$.tenant[{i}]"
+        credential = None
+        if table.upstream_key_env:
+            credential = _value(table.upstream_key_env, secrets, f"{where}.upstream_key_env")
+        digest = tenant.digest(secret, _value(table.key_env, secrets, f"{where}.key_env"))
+        if digest in known:
+            raise ConfigError(f"another tenant has the same key - at `{where}.key_env`")
+        caller = Caller(
+            tenant=tenant.shared(secret, table.name),
+            name=table.name,
+            credential=credential,
+            models=table.models,
+            controls=table.controls,
+            max_ttl=min(table.max_ttl or config.cache.max_ttl, config.cache.max_ttl),
+        )
+        known[digest] = Known(digest, caller)
+    return tuple(known.values())
+
+
+def _lifetime(rule: Rule) -> LifetimeRule:
+    text = re.compile(rule.text) if rule.text else None
+    return LifetimeRule(rule.ttl, rule.model, rule.namespace, rule.tag, text)

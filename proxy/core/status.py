@@ -1,0 +1,80 @@
+"""What a response says of the cache: `Cache-Status` (RFC 9211) and the short `x-cache-*` headers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+
+if TYPE_CHECKING:
+    from proxy.core.message import Headers
+
+XCache: TypeAlias = Literal[
+    "HIT", "STALE", "MISS", "COLLAPSED", "BYPASS", "REFRESH", "ERROR"
+]
+
+
+class Status(msgspec.Struct, frozen=True):
+    """How a request was served. Times are seconds."""
+
+    outcome: XCache
+    reason: str = ""
+    """Why it was forwarded: a miss or bypass reason."""
+    kind: Literal["", "exact", "normalized"] = ""
+    tier: str = ""
+    age: float | None = None
+    ttl: float | None = None
+    """Freshness left; negative when stale."""
+    fwd_status: int = 0
+    """What the upstream answered when a stale answer was served instead."""
+    key: str = ""
+    """16 hex digits; empty in shared partitions, where it would tell one client of another."""
+    node: str = ""
+    node_reason: str = ""
+
+
+_FORWARDED = {"absent": "miss", "void": "miss", "expired": "stale", "request": "request"}
+
+
+def cache_status(status: Status) -> str:
+    """The `Cache-Status` member of this cache."""
+    parts = ["hotprefix"]
+    if status.fwd_status:
+        parts.append("fwd=stale")
+    elif status.outcome in ("HIT", "STALE"):
+        parts.append("hit")
+    elif status.outcome == "BYPASS":
+        parts.append("fwd=request" if status.reason in _BY_REQUEST else "fwd=bypass")
+    elif status.outcome != "ERROR":
+        parts.append(f"fwd={_FORWARDED.get(status.reason, 'miss')}")
+    if status.fwd_status:
+        parts.append(f"fwd-status={status.fwd_status}")
+    if status.ttl is not None:
+        parts.append(f"ttl={int(status.ttl)}")
+    if status.outcome == "COLLAPSED":
+        parts.append("collapsed")
+    detail = status.tier or (status.reason if status.outcome == "BYPASS" else "")
+    if detail:
+        parts.append(f"detail={detail}")
+    return "; ".join(parts)
+
+
+_BY_REQUEST = frozenset(("off", "no_store", "read_only"))
+
+
+def headers(status: Status) -> Headers:
+    """The headers for `status`, before the first byte of the body."""
+    told = [("cache-status", cache_status(status)), ("x-cache", status.outcome)]
+    if status.kind:
+        told.append(("x-cache-kind", status.kind))
+    if status.tier:
+        told.append(("x-cache-tier", status.tier))
+    if status.key:
+        told.append(("x-cache-key", status.key))
+    if status.age is not None:
+        told.append(("age", str(int(status.age))))
+    if status.node:
+        told.append(("x-upstream-node", status.node))
+    if status.node_reason:
+        told.append(("x-upstream-reason", status.node_reason))
+    return tuple(told)

@@ -1,0 +1,35 @@
+"""Requests recognized by their bytes: what was understood of them before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from proxy.core.request import Lookup
+
+if TYPE_CHECKING:
+    from proxy.core.request import Intent
+
+_ITEMS = 32
+"""A batch of more items is not remembered: its keys would take more room than its parsing time."""
+
+
+class Memo:
+    """Raw key to intent, the oldest dropped first."""
+
+    def __init__(self, entries: int) -> None:
+        self._entries = entries
+        self._known: dict[bytes, Intent] = {}
+
+    def get(self, raw: bytes) -> Intent | None:
+        return self._known.get(raw)
+
+    def put(self, raw: bytes, intent: Intent) -> None:
+        if isinstance(intent, Lookup) and len(intent.items) > _ITEMS:
+            return
+        if len(self._known) >= self._entries:
+            self._known.pop(next(iter(self._known)), None)
+        if self._entries:
+            self._known[raw] = intent
+
+    def __repr__(self) -> str:
+        return f"<Memo {len(self._known)}/{self._entries}>"

@@ -1,0 +1,206 @@
+"""Where answers come from: the fleet, asked with the client's own bytes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import orjson
+
+from proxy.core import embeddings
+from proxy.core.batch import apart, whole
+from proxy.core.coding import CodingError, decoded
+from proxy.core.controls import HEADER_NAMES
+from proxy.core.decision import Hit, evaluate
+from proxy.core.delivery import wanted
+from proxy.core.entry import Alias
+from proxy.core.events import StoreSkipped
+from proxy.core.headers import with_credential, without
+from proxy.core.keeping import Arrived, kept
+from proxy.core.message import Call, Head
+from proxy.core.rewrite import outgoing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from proxy.core.entry import Entry, Key
+    from proxy.core.keeping import Keeping
+    from proxy.core.message import Arrival
+    from proxy.core.request import Lookup, Request
+    from proxy.fleet import Answering, Fleet, Node
+    from proxy.flight import Flight
+    from proxy.ports import Clock, Emit
+    from proxy.tiers import Tiers
+
+
+class Origin:
+    """Sends requests to the fleet, and keeps what may be kept of the answers."""
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        tiers: Tiers,
+        keeping: Keeping,
+        *,
+        clock: Clock,
+        emit: Emit,
+        max_entry_bytes: int,
+    ) -> None:
+        self._fleet = fleet
+        self._tiers = tiers
+        self._keeping = keeping
+        self._clock = clock
+        self._emit = emit
+        self._max_decoded = 8 * max_entry_bytes
+
+    async def send(self, arrival: Arrival, request: Request) -> Answering:
+        """The answer to this one request. Raises: NoNodeError, UpstreamError."""
+        return await self._ask(arrival, request, arrival.body, counted=False)
+
+    async def forward(self, call: Call, credential: str | None) -> Answering:
+        """The answer to a request that is passed on as it is. Raises: UpstreamError."""
+        build = partial(_forwarded, call, credential)
+        repeatable = call.body is None or isinstance(call.body, bytes)
+        return await self._fleet.send(None, build, repeatable=repeatable)
+
+    async def fetch(self, arrival: Arrival, lookup: Lookup, flight: Flight) -> None:
+        """Fill the flight, then store the answer. Raises: NoNodeError, UpstreamError."""
+        if lookup.items and await self._fetched_in_part(arrival, lookup, flight):
+            return
+        request, asked = lookup.request, self._clock.now()
+        upstream = await self._ask(arrival, request, arrival.body, counted=True)
+        try:
+            flight.open(upstream.head, upstream.node, wanted(request))
+            async for chunk in upstream:
+                await flight.write(chunk)
+            flight.land()
+            entry = None
+            if not flight.dropped:
+                entry = self._judged(b"".join(flight.chunks), upstream, lookup, flight, asked)
+        finally:
+            await upstream.aclose()
+        if entry is not None:
+            await self._store(entry, lookup, arrival.body)
+
+    async def _ask(
+        self, arrival: Arrival, request: Request, body: bytes, *, counted: bool
+    ) -> Answering:
+        build = partial(_call, arrival, request, body, counted=counted)
+        return await self._fleet.send(request.model, build)
+
+    def _judged(
+        self, body: bytes, upstream: Answering, lookup: Lookup, flight: Flight, asked: float
+    ) -> Entry | None:
+        """What is to be stored of a whole answer."""
+        coding = upstream.head.get("content-encoding")
+        try:
+            entry = kept(
+                Arrived(
+                    head=upstream.head,
+                    body=decoded(coding, body, self._max_decoded) if coding else body,
+                    node=upstream.node,
+                    asked=asked,
+                    created=self._clock.now(),
+                    latency=upstream.seconds,
+                    epoch=flight.name[1],
+                ),
+                lookup,
+                self._keeping,
+            )
+        except CodingError:
+            entry = "coding"
+        if isinstance(entry, str):
+            self._emit(StoreSkipped(entry))
+            return None
+        upstream.usage = entry.usage
+        return entry
+
+    async def _store(self, entry: Entry, lookup: Lookup, body: bytes) -> None:
+        if lookup.items:
+            parts = self._apart(entry, lookup, body, range(len(lookup.items)))
+            await self._tiers.put(*(parts or ()))
+        elif lookup.normalized is None:
+            await self._tiers.put(entry)
+        else:
+            alias = Alias(lookup.normalized, entry.tenant, entry.key, entry.asked, entry.expires)
+            await self._tiers.put(entry, alias)
+
+    def _apart(
+        self, entry: Entry, lookup: Lookup, body: bytes, places: Sequence[int]
+    ) -> list[Entry] | None:
+        """An answer for the items at these places of the request, one entry each."""
+        given = embeddings.inputs(orjson.loads(body))
+        if given is None or len(given[0]) != len(lookup.items):
+            return None
+        sizes = [embeddings.size(given[0][place]) for place in places]
+        keys = [lookup.items[place] for place in places]
+        return apart(entry, keys, sizes, lookup, self._keeping.jitter)
+
+    async def _fetched_in_part(self, arrival: Arrival, lookup: Lookup, flight: Flight) -> bool:
+        """Ask for the unknown items of a batch only; False: none is known, or it went wrong."""
+        request, asked = lookup.request, self._clock.now()
+        known = await self._known(lookup, asked, flight.name[1])
+        places = embeddings.missing(lookup.items, known)
+        if len(places) == len(lookup.items):
+            return False
+        rest = embeddings.remainder(orjson.loads(arrival.body), places)
+        upstream = await self._ask(arrival, request, rest, counted=False)
+        try:
+            body = b"".join([chunk async for chunk in upstream])
+            entry = self._judged(body, upstream, lookup, flight, asked)
+            parts = self._apart(entry, lookup, arrival.body, places) if entry else None
+        finally:
+            await upstream.aclose()
+        if parts is None:  # an error is the answer; anything else is asked again, whole
+            return upstream.head.status >= 400 and await _filled(flight, upstream, body)
+        known |= {part.key: part for part in parts}
+        together = whole([known[key] for key in lookup.items], lookup)
+        if together is None:
+            return False
+        await _filled(flight, upstream, together.body, plain=True)
+        await self._tiers.put(*parts)
+        return True
+
+    async def _known(self, lookup: Lookup, now: float, epoch: int) -> dict[Key, Entry]:
+        """The items that are stored and fresh."""
+        known: dict[Key, Entry] = {}
+        for key in set(lookup.items):
+            found = await self._tiers.entry(key, lookup.request.tenant)
+            outcome = evaluate(found, now, epoch, lookup.request.controls)
+            if isinstance(outcome, Hit):
+                known[key] = outcome.found.entry
+        return known
+
+
+async def _filled(
+    flight: Flight, upstream: Answering, body: bytes, *, plain: bool = False
+) -> bool:
+    """Give the flight a whole answer. `plain`: of our own making, so not coded as the head says."""
+    head = upstream.head
+    if plain:
+        head = Head(head.status, without(head.headers, _OF_THE_BYTES), head.reason)
+    flight.open(head, upstream.node, "json")
+    await flight.write(body)
+    flight.land()
+    return True
+
+
+_OF_THE_BYTES: Final = frozenset(("content-encoding", "content-length", "etag"))
+
+
+def _call(arrival: Arrival, request: Request, body: bytes, node: Node, *, counted: bool) -> Call:
+    """What one node is sent. `counted`: ask for usage, which readers that did not ask never see."""
+    headers = without(arrival.headers, HEADER_NAMES)
+    credential = request.credential or node.credential
+    if credential is not None:
+        headers = with_credential(headers, credential)
+    sent = outgoing(body, request, ask_usage=counted and node.ask_usage)
+    return Call(arrival.method, arrival.path, arrival.query, headers, sent)
+
+
+def _forwarded(call: Call, credential: str | None, node: Node) -> Call:
+    credential = credential or node.credential
+    if credential is None:
+        return call
+    return msgspec.structs.replace(call, headers=with_credential(call.headers, credential))

@@ -1,0 +1,122 @@
+"""What the path needs of the outside, as protocols of at most three methods each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from proxy.core.entry import Form, Key, Stored
+    from proxy.core.events import Event
+    from proxy.core.message import Call, Head
+
+    Emit = Callable[[Event], None]
+
+
+class StoreError(Exception):
+    """A tier that cannot serve now. The path treats it as a miss and emits an event."""
+
+    def __init__(self, tier: str, message: str) -> None:
+        super().__init__(f"{tier}: {message}")
+        self.tier = tier
+
+
+class Store(Protocol):
+    """One tier. Bytes that do not prove to be the entry asked for are a miss, never an error."""
+
+    async def get(self, key: Key, now: float) -> Stored | None:
+        """What is stored under `key` and may still be served at `now` (unix seconds).
+
+        Raises: StoreError.
+        """
+
+    async def put(self, stored: Stored, now: float) -> None:
+        """Keep it, unless something asked for later is there. It may be dropped at any time.
+
+        Raises: StoreError.
+        """
+
+    async def delete(self, key: Key) -> bool:
+        """Forget it; whether it was there. Raises: StoreError."""
+
+
+class UpstreamError(Exception):
+    """An upstream that gave no (whole) answer.
+
+    `kind` is connect (it never saw the request), timeout, protocol, cut, or gone (another worker
+    of this machine that had asked for us).
+    """
+
+    def __init__(self, node: str, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.node = node
+        self.kind = kind
+
+
+class Body(Protocol):
+    """Bytes that are still arriving."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """The bytes as they come. Raises UpstreamError where they break off."""
+
+    async def aclose(self) -> None:
+        """Read no more; ends the call behind it if nobody else reads it."""
+
+
+class UpstreamResponse(Body, Protocol):
+    """An answer that is arriving: its head, then its body as received, still encoded."""
+
+    head: Head
+    node: str
+
+
+class Followed(UpstreamResponse, Protocol):
+    """An answer that another worker receives, while it arrives there."""
+
+    asked: Form
+    """The form that the upstream was asked for."""
+
+
+class Upstream(Protocol):
+    """One upstream node."""
+
+    async def send(self, call: Call) -> UpstreamResponse:
+        """The answer, once its head is there. Raises: UpstreamError."""
+
+
+class Peers(Protocol):
+    """The other workers of this machine."""
+
+    async def follow(self, owner: str, name: bytes) -> Followed | None:
+        """The running flight of that name at `owner`; None if it does not fly there (any more).
+
+        Raises: UpstreamError: what the owner's flight met, or kind `gone` where the owner is dead
+        or frozen; an answer breaks off with that kind too.
+        """
+
+
+class Clock(Protocol):
+    """The time. `now`: unix seconds, comparable between machines; `mono`: this process only."""
+
+    def now(self) -> float: ...
+
+    def mono(self) -> float: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class Leases(Protocol):
+    """Which worker of this machine flies for a key."""
+
+    async def acquire(self, name: bytes) -> str | None:
+        """None: this worker holds it now. Otherwise the address of the worker that does.
+
+        Any failure of the lease store reads as None: everyone flies alone.
+        """
+
+    async def alive(self, name: bytes, owner: str) -> bool:
+        """Whether `owner` still holds it; False once its term ran out."""
+
+    async def release(self, name: bytes) -> None:
+        """Give it back, if this worker holds it."""

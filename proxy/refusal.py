@@ -1,0 +1,40 @@
+"""Failures on the path as the errors that clients read."""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+from proxy.core.controls import ControlError
+from proxy.core.errors import RefusedError
+from proxy.core.tenant import ForbiddenModelError, UnauthorizedError
+from proxy.fleet import NoNodeError
+from proxy.ports import UpstreamError
+
+Refused: TypeAlias = (
+    ControlError | UnauthorizedError | ForbiddenModelError | NoNodeError | UpstreamError
+)
+
+REFUSED: Final = (
+    ControlError,
+    UnauthorizedError,
+    ForbiddenModelError,
+    NoNodeError,
+    UpstreamError,
+)
+
+
+def refusal(error: Refused) -> RefusedError:
+    """What the client is told. Never a key, a host or a library's own words."""
+    match error:
+        case ControlError():
+            return RefusedError(400, str(error), param=error.param, code="invalid_cache_control")
+        case UnauthorizedError():
+            return RefusedError(401, "the API key is not known here", code="invalid_api_key")
+        case ForbiddenModelError():
+            return RefusedError(403, str(error), param="model", code="model_not_allowed")
+        case NoNodeError():
+            return RefusedError(404, str(error), param="model", code="model_not_found")
+        case UpstreamError(kind="timeout"):
+            return RefusedError(504, str(error), code="upstream_timeout")
+        case UpstreamError():
+            return RefusedError(502, str(error), code="upstream_error")

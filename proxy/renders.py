@@ -1,0 +1,47 @@
+"""Stored answers as they were rendered before: hiding usage or changing the form is done once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from proxy.core.delivery import rendered
+
+if TYPE_CHECKING:
+    from proxy.core.entry import Entry, Key
+    from proxy.core.message import Headers
+    from proxy.core.request import Request
+
+_Name: TypeAlias = "tuple[Key, float, bool, bool]"
+
+
+class Renders:
+    """Rendered bodies within `max_bytes`, the oldest dropped first."""
+
+    def __init__(self, max_bytes: int, *, zero_usage: bool) -> None:
+        self._max_bytes = max_bytes
+        self._zero = zero_usage
+        self._bytes = 0
+        self._held: dict[_Name, tuple[Headers, bytes]] = {}
+
+    def get(self, entry: Entry, request: Request) -> tuple[Headers, bytes]:
+        """Headers and body of a stored answer as this request wants them."""
+        if entry.form == "json" and not request.stream and not self._zero:
+            return entry.headers, entry.body
+        name = (entry.key, entry.created, request.stream, request.wants_usage)
+        held = self._held.get(name)
+        if held is None:
+            held = rendered(entry, request, zero=self._zero)
+            if held[1] is not entry.body:
+                self._keep(name, held)
+        return held
+
+    def _keep(self, name: _Name, held: tuple[Headers, bytes]) -> None:
+        if len(held[1]) > self._max_bytes // 8:
+            return
+        self._held[name] = held
+        self._bytes += len(held[1])
+        while self._bytes > self._max_bytes:
+            self._bytes -= len(self._held.pop(next(iter(self._held)))[1])
+
+    def __repr__(self) -> str:
+        return f"<Renders {len(self._held)} {self._bytes} B>"

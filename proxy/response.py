@@ -1,0 +1,106 @@
+"""A response on its way to a client, and the report of how it was served."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from proxy.core.entry import Usage
+from proxy.core.events import Served
+from proxy.core.message import Head
+from proxy.core.status import Status, headers
+
+if TYPE_CHECKING:
+    from proxy.core.message import Headers
+    from proxy.core.request import Request
+    from proxy.ports import Body, Clock, Emit
+
+
+class Response:
+    """What goes to the client. Whoever sends it closes its body and ends its report, in any case."""
+
+    __slots__ = ("body", "head", "report")
+
+    def __init__(self, head: Head, body: bytes | Body, report: Report) -> None:
+        self.head = head
+        self.body = body
+        self.report = report
+
+
+class Report:
+    """What is known of a request so far; told once, when its response has ended."""
+
+    def __init__(
+        self, method: str, endpoint: str, request_id: str, clock: Clock, emit: Emit
+    ) -> None:
+        self._clock = clock
+        self._emit = emit
+        self._start = self._first = clock.mono()
+        self._waited = 0.0
+        self._status = Status("ERROR")
+        self._code = 0
+        self.method = method
+        self.endpoint = endpoint
+        self.request_id = request_id
+        self.request: Request | None = None
+        self.key = b""
+        self.arrived = 0
+        """Bytes of the request's body."""
+        self.tokens = Usage()
+        """Of a stored answer that was served."""
+
+    def waited(self, since: float) -> None:
+        """All since then (monotonic seconds) was waiting for others, not this proxy's overhead."""
+        self._waited += self._clock.mono() - since
+
+    def respond(self, head: Head, body: bytes | Body, status: Status) -> Response:
+        """The response, with the headers that tell of the cache."""
+        self._status, self._code, self._first = status, head.status, self._clock.mono()
+        told: Headers = (
+            *head.headers,
+            *headers(status),
+            ("x-overhead-ms", f"{self._overhead * 1000:.2f}"),
+        )
+        if self.request is not None and head.get("x-request-id") is None:
+            told = (*told, ("x-request-id", self.request_id))
+        return Response(Head(head.status, told, head.reason), body, self)
+
+    def forward(self, head: Head, body: bytes | Body, status: Status) -> Response:
+        """The response of an operation that is none of the cache's: hardly a header is added."""
+        self._status, self._code, self._first = status, head.status, self._clock.mono()
+        told = (*head.headers, *headers(status)[:2])
+        return Response(Head(head.status, told, head.reason), body, self)
+
+    @property
+    def _overhead(self) -> float:
+        return self._first - self._start - self._waited
+
+    def end(self, sent: int, *, complete: bool) -> None:
+        """The response is over. `sent`: bytes of its body."""
+        status, request = self._status, self.request
+        self._emit(
+            Served(
+                endpoint=self.endpoint,
+                method=self.method,
+                status=self._code,
+                outcome=status.outcome,
+                kind=status.kind,
+                tier=status.tier,
+                reason=status.reason,
+                tenant_name="" if request is None else request.tenant_name,
+                model="" if request is None else request.model,
+                node=status.node,
+                fingerprint=self.key[:4].hex(),
+                request_id=self.request_id,
+                stream=request is not None and request.stream,
+                collapsed=status.outcome == "COLLAPSED",
+                complete=complete,
+                seconds=self._clock.mono() - self._start,
+                first_byte_seconds=self._first - self._start,
+                overhead_seconds=self._overhead,
+                age=status.age,
+                bytes_in=self.arrived,
+                bytes_out=sent,
+                tokens_in=self.tokens.input,
+                tokens_out=self.tokens.output,
+            )
+        )

@@ -1,0 +1,121 @@
+"""The stores, nearest first: read down, fill up, and no failure of theirs is a request's."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from proxy.core.batch import whole
+from proxy.core.decision import Found
+from proxy.core.entry import Alias
+from proxy.core.events import TierFailed, TierLooked
+from proxy.ports import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from proxy.core.entry import Key, Stored, Tenant
+    from proxy.core.events import Looked
+    from proxy.core.request import Lookup
+    from proxy.ports import Clock, Emit, Store
+
+
+class Tier:
+    """A store, its name, and the seconds that a read of it may take; 0: it cannot wait."""
+
+    def __init__(self, name: str, store: Store, timeout: float = 0.0) -> None:
+        self.name = name
+        self.store = store
+        self.timeout = timeout
+
+    async def get(self, key: Key, now: float) -> Stored | None:
+        """Raises: StoreError, TimeoutError."""
+        if not self.timeout:
+            return await self.store.get(key, now)
+        async with asyncio.timeout(self.timeout):
+            return await self.store.get(key, now)
+
+
+class Tiers:
+    """All tiers of this process as one store of entries."""
+
+    def __init__(self, tiers: Sequence[Tier], clock: Clock, emit: Emit) -> None:
+        self._tiers = tuple(tiers)
+        self._depth = {tier.name: depth for depth, tier in enumerate(tiers)}
+        self._clock = clock
+        self._emit = emit
+
+    async def find(self, lookup: Lookup) -> Found | None:
+        """The entry under the exact key, else the one that the normalized key points to."""
+        tenant, normalized = lookup.request.tenant, lookup.normalized
+        if lookup.items:
+            return await self._batch(lookup)
+        found = await self.entry(lookup.key, tenant)
+        if found is not None or normalized is None:
+            return found
+        alias = await self._stored(normalized)
+        if alias is None or not isinstance(alias[0], Alias) or alias[0].tenant != tenant:
+            return None
+        found = await self.entry(alias[0].target, tenant)
+        return None if found is None else Found(found.entry, found.tier, "normalized")
+
+    async def _batch(self, lookup: Lookup) -> Found | None:
+        """All items of an embeddings request as one entry, if every one is there."""
+        found: list[Found] = []
+        for key in lookup.items:
+            one = await self.entry(key, lookup.request.tenant)
+            if one is None:
+                return None
+            found.append(one)
+        together = whole([one.entry for one in found], lookup)
+        farthest = max(found, key=lambda one: self._depth[one.tier]).tier
+        return None if together is None else Found(together, farthest, "exact")
+
+    async def entry(self, key: Key, tenant: Tenant) -> Found | None:
+        """The entry under this key, and only if it is this tenant's."""
+        found = await self._stored(key)
+        if found is None or isinstance(found[0], Alias) or found[0].tenant != tenant:
+            return None
+        return Found(found[0], found[1], "exact")
+
+    async def _stored(self, key: Key) -> tuple[Stored, str] | None:
+        now = self._clock.now()
+        for depth, tier in enumerate(self._tiers):
+            start = self._clock.mono()
+            try:
+                stored = await tier.get(key, now)
+            except (StoreError, TimeoutError):
+                self._emit(TierFailed(tier.name, "get"))
+                self._emit(TierLooked(tier.name, "error", self._clock.mono() - start))
+                continue
+            result: Looked = "miss" if stored is None else "hit"
+            self._emit(TierLooked(tier.name, result, self._clock.mono() - start))
+            if stored is not None:
+                await self._put(self._tiers[:depth], stored)
+                return stored, tier.name
+        return None
+
+    async def put(self, *stored: Stored) -> None:
+        """Store them in every tier; nearest first, so that this process has them at once."""
+        await asyncio.gather(*(self._put(self._tiers, one) for one in stored))
+
+    async def _put(self, tiers: tuple[Tier, ...], stored: Stored) -> None:
+        now = self._clock.now()
+        for tier in tiers:
+            try:
+                await tier.store.put(stored, now)
+            except StoreError:
+                self._emit(TierFailed(tier.name, "put"))
+
+    async def delete(self, key: Key) -> bool:
+        """Forget it everywhere; whether any tier had it."""
+        had = False
+        for tier in self._tiers:
+            try:
+                had = await tier.store.delete(key) or had
+            except StoreError:
+                self._emit(TierFailed(tier.name, "delete"))
+        return had
+
+    def __repr__(self) -> str:
+        return f"<Tiers {' > '.join(repr(tier.store) for tier in self._tiers)}>"

@@ -1,0 +1,1 @@
+"""What holds, stated as tests."""

@@ -1,0 +1,185 @@
+"""Bytes of stored values: they come back whole or not at all."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from blake3 import blake3
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from proxy.core import wire
+from proxy.core.entry import Alias, Entry, Key, Stored, Tenant, Usage
+
+KEY = Key(b"k" * 32)
+
+seconds = st.floats(min_value=0, max_value=1e12)
+words = st.text(st.characters(codec="utf-8"), max_size=12)
+keys = st.binary(min_size=32, max_size=32).map(Key)
+tenants = st.binary(min_size=16, max_size=16).map(Tenant)
+bodies = st.one_of(
+    st.binary(max_size=200),
+    st.builds(lambda piece, times: piece * times, st.binary(max_size=40), st.integers(0, 200)),
+)
+entries = st.builds(
+    Entry,
+    key=keys,
+    tenant=tenants,
+    endpoint=words,
+    status=st.integers(100, 599),
+    headers=st.lists(st.tuples(words, words), max_size=3).map(tuple),
+    form=st.sampled_from(("json", "events")),
+    body=bodies,
+    asked=seconds,
+    created=seconds,
+    ttl=seconds,
+    stale_while_revalidate=seconds,
+    stale_if_error=seconds,
+    epoch=st.integers(0, 2**53),
+    tags=st.lists(words, max_size=3).map(tuple),
+    model=words,
+    node=words,
+    latency=seconds,
+    usage=st.builds(Usage, input=st.integers(0, 10**9), output=st.integers(0, 10**9)),
+)
+aliases = st.builds(
+    Alias, key=keys, tenant=tenants, target=keys, asked=seconds, expires=seconds | st.just(1e300)
+)
+values = entries | aliases
+
+
+def entry(body: bytes = b'{"choices": []}') -> Entry:
+    return Entry(
+        key=KEY,
+        tenant=Tenant(b"t" * 16),
+        endpoint="chat/completions",
+        status=200,
+        headers=(("content-type", "application/json"),),
+        form="json",
+        body=body,
+        asked=10.0,
+        created=11.0,
+        ttl=60.0,
+        tags=("a",),
+    )
+
+
+def sealed(content: bytes) -> bytes:
+    """`content` with the digest that makes it whole."""
+    return content + blake3(content).digest(16)
+
+
+@given(values)
+def test_a_value_comes_back_as_it_was(stored: Stored) -> None:
+    assert wire.decode(wire.encode(stored), stored.key) == stored
+
+
+@given(values)
+def test_the_times_are_read_without_decoding(stored: Stored) -> None:
+    assert wire.peek(wire.encode(stored)) == (stored.asked, stored.expires)
+
+
+@given(values, keys)
+def test_another_key_than_the_one_inside_is_a_miss(stored: Stored, other: Key) -> None:
+    found = wire.decode(wire.encode(stored), other)
+
+    assert (found is not None) == (stored.key == other)
+
+
+@given(st.binary(max_size=300))
+@example(b"")
+@example(bytes([wire.VERSION]) * 200)
+def test_any_other_bytes_are_a_miss(data: bytes) -> None:
+    assert wire.decode(data, KEY) is None
+    assert wire.decode(sealed(data), KEY) is None
+
+
+@given(st.integers(0, 255), st.integers(0, 255), st.integers(0, 255), st.binary(max_size=100))
+def test_a_right_digest_over_nonsense_is_a_miss(
+    version: int, kind: int, coding: int, payload: bytes
+) -> None:
+    head = bytes([version, kind, coding]) + bytes(16)
+
+    assert wire.decode(sealed(head + payload), KEY) is None
+
+
+@pytest.mark.parametrize("body", [b"{}", b"0123456789abcdef" * 400])
+def test_a_cut_anywhere_is_a_miss(body: bytes) -> None:
+    data = wire.encode(entry(body))
+
+    assert {wire.decode(data[:end], KEY) for end in range(len(data))} == {None}
+    assert wire.decode(data + b"\0", KEY) is None
+
+
+@pytest.mark.parametrize("body", [b"{}", b"0123456789abcdef" * 400])
+def test_a_flipped_byte_anywhere_is_a_miss(body: bytes) -> None:
+    data = wire.encode(entry(body))
+
+    for at in range(len(data)):
+        flipped = data[:at] + bytes([data[at] ^ 0x20]) + data[at + 1 :]
+        assert wire.decode(flipped, KEY) is None, at
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 255).filter(lambda number: number != wire.VERSION))
+def test_a_value_of_another_version_is_a_miss_though_it_is_whole(version: int) -> None:
+    data = wire.encode(entry())
+
+    assert wire.decode(sealed(bytes([version]) + data[1:-16]), KEY) is None
+    assert wire.peek(bytes([version]) + data[1:]) is None
+
+
+def test_an_entry_does_not_pass_for_an_alias() -> None:
+    data = wire.encode(entry())
+
+    assert wire.decode(sealed(data[:1] + b"\x02" + data[2:-16]), KEY) is None
+
+
+def test_a_later_field_of_the_same_version_is_overlooked() -> None:
+    data = wire.encode(entry())
+    fields = msgspec.msgpack.decode(data[19:-16])
+    longer = msgspec.msgpack.encode([*fields, "new"])
+
+    assert wire.decode(sealed(data[:19] + longer), KEY) == entry()
+
+
+def test_a_key_that_is_too_short_finds_nothing() -> None:
+    short = msgspec.structs.replace(entry(), key=Key(b"k"))
+
+    assert wire.decode(wire.encode(short), short.key) is None
+
+
+def test_text_above_a_kilobyte_is_kept_smaller() -> None:
+    body = b'{"role": "assistant", "content": "again and again"}' * 40
+
+    assert len(wire.encode(entry(body))) < len(body) / 4
+
+
+def test_bytes_that_do_not_shrink_are_kept_plain() -> None:
+    noise = blake3(b"noise").digest(4096)
+
+    data = wire.encode(entry(noise))
+
+    assert noise in data
+
+
+def test_a_frame_that_would_unfold_beyond_reason_is_a_miss() -> None:
+    data = wire.encode(entry(b"0123456789abcdef" * 400))
+    # Single segment, eight bytes of content size: 2**40.
+    frame = b"\x28\xb5\x2f\xfd\xe0" + (1 << 40).to_bytes(8, "little") + b"\x01\x00\x00"
+
+    assert wire.decode(sealed(data[:19] + frame), KEY) is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"headers": (("x", "\udcff"),)},
+        {"epoch": 2**70},
+        {"asked": float("nan")},
+        {"ttl": float("nan")},
+    ],
+)
+def test_a_value_without_an_encoding_is_refused(changes: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"encoded|time"):
+        wire.encode(msgspec.structs.replace(entry(), **changes))

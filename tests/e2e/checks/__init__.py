@@ -1,0 +1,1 @@
+"""What must come of the cases from bug reports, by area."""

@@ -1,0 +1,64 @@
+"""Fixtures that run the gateway as a real process between a client and the mock upstream."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+from tests.gateway import Gateway
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.gateway import Settings
+    from tests.upstream import Server
+
+
+class Start(Protocol):
+    def __call__(
+        self, settings: Settings | None = None, env: dict[str, str] | None = None
+    ) -> Gateway: ...
+
+
+@pytest.fixture(scope="session")
+def shared(mock: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """One gateway with default settings; tests keep apart by their credentials."""
+    gateway = Gateway(tmp_path_factory.mktemp("gateway"), mock.url, {})
+    gateway.start()
+    yield gateway
+    gateway.stop()
+    _no_traceback(gateway.stderr())
+
+
+@pytest.fixture
+def gateway(shared: Gateway) -> Iterator[Gateway]:
+    """The shared gateway; fails the test in which a traceback shows up."""
+    before = len(shared.stderr())
+    yield shared
+    _no_traceback(shared.stderr()[before:])
+
+
+@pytest.fixture
+def start(mock: Server, tmp_path: Path) -> Iterator[Start]:
+    """Starts gateways with settings of their own and ends them after the test."""
+    started: list[Gateway] = []
+    numbers = itertools.count()
+
+    def run(settings: Settings | None = None, env: dict[str, str] | None = None) -> Gateway:
+        one = Gateway(tmp_path / f"gateway{next(numbers)}", mock.url, settings or {}, env)
+        started.append(one)
+        one.start()
+        return one
+
+    yield run
+    for one in started:
+        one.stop()
+    for one in started:
+        _no_traceback(one.stderr())
+
+
+def _no_traceback(text: str) -> None:
+    assert "Traceback (most recent call last)" not in text, text

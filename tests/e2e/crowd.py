@@ -1,0 +1,78 @@
+"""Many clients at once, each on a connection of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tests import sse
+from tests.client import Connection, Got, answer, spelled
+from tests.reply import JSON_TYPE
+
+if TYPE_CHECKING:
+    from tests.answers import Json
+    from tests.gateway import Gateway
+    from tests.reply import Headers
+    from tests.upstream import Channel
+
+ASKED: Json = {"model": "m-small", "messages": [{"role": "user", "content": "all at once"}]}
+
+
+@dataclass
+class Member:
+    """One client: where it is connected and what it will have got."""
+
+    connection: Connection
+    stream: bool
+    task: asyncio.Task[Got]
+
+    @property
+    def got(self) -> Got:
+        return self.task.result()
+
+    @property
+    def text(self) -> str:
+        """What the model says to this one."""
+        if self.stream:
+            return sse.text(self.got.body)
+        return str(self.got.json()["choices"][0]["message"]["content"])
+
+
+def request(upstream: Channel, stream: bool, headers: Headers = ()) -> bytes:
+    given = [("Authorization", f"Bearer {upstream.key}"), JSON_TYPE, *headers]
+    body = json.dumps({**ASKED, "stream": True} if stream else ASKED).encode()
+    return spelled("POST", "/v1/chat/completions", given, body)
+
+
+async def join(gateway: Gateway, upstream: Channel, stream: bool, headers: Headers = ()) -> Member:
+    """Connect and ask; the answer is awaited in the background."""
+    connection = await Connection.to(gateway.port)
+    await connection.send(request(upstream, stream, headers))
+    return Member(connection, stream, asyncio.create_task(_answer(connection)))
+
+
+async def _answer(connection: Connection) -> Got:
+    async with connection:
+        return await answer(connection)
+
+
+async def gather(
+    gateway: Gateway, upstream: Channel, size: int, headers: Headers = ()
+) -> list[Member]:
+    """As many clients, every other one a stream, all asking now."""
+    joining = (join(gateway, upstream, i % 2 == 1, headers) for i in range(size))
+    return list(await asyncio.gather(*joining))
+
+
+async def waiting(gateway: Gateway, upstream: Channel, size: int) -> None:
+    """Until so many readers have joined another's flight, as the metrics tell."""
+    await upstream.until(
+        lambda: gateway.total("hotprefix_singleflight_waiters") == size, seconds=20
+    )
+
+
+async def over(members: list[Member]) -> None:
+    """Until all are answered or cut off."""
+    await asyncio.wait([member.task for member in members], timeout=30)

@@ -1,0 +1,80 @@
+"""Situations from public bug reports, replayed step by step (`cases.jsonl`)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.e2e.checks import clients, identity, outcomes, stampede, streams
+from tests.e2e.checks.registry import CASES
+from tests.e2e.steps import Run
+
+if TYPE_CHECKING:
+    from tests.e2e.conftest import Start
+    from tests.gateway import Gateway
+    from tests.upstream import Channel
+
+CHECKS = (clients, identity, outcomes, stampede, streams)
+"""Importing them fills `CASES`."""
+
+LEFT_OUT = {
+    "fa-embedder-changed": "needs the semantic tier",
+    "fa-ghost-after-delete": "needs the semantic tier",
+    "fa-half-written": "needs the semantic tier and Redis",
+    "sf-lock-holder-dies": "needs Redis; between workers: test_workers.py, a killed owner",
+    "sf-lock-owner-token": "needs Redis; between workers: the tests of the leases",
+    "sf-lock-ttl-too-short": "needs Redis; between workers: test_stampede.py, a long answer",
+    "st-client-session-recycled": "needs a reload of the configuration without a restart",
+    "store-old-format": "needs Redis; on disk: test_workers.py and the tests of the entry format",
+    "tn-semantic-neighbour": "needs the semantic tier",
+}
+"""Cases that this release cannot play, with the reason."""
+
+
+def _rows() -> dict[str, dict[str, Any]]:
+    lines = Path(__file__).with_name("cases.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    return {row["id"]: row for row in rows if "id" in row}
+
+
+ROWS = _rows()
+
+
+def test_every_case_is_checked_or_left_out_for_a_reason() -> None:
+    assert set(CASES) | set(LEFT_OUT) == set(ROWS)
+    assert not set(CASES) & set(LEFT_OUT)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", sorted(CASES))
+async def test_case(
+    name: str, request: pytest.FixtureRequest, start: Start, upstream: Channel
+) -> None:
+    case, steps = CASES[name], json.loads(json.dumps(ROWS[name]["input"]["steps"]))
+    if case.change is not None:
+        case.change(steps)
+    if case.script is not None:
+        case.script(upstream)
+    gateways: list[Gateway]
+    if case.settings is None and case.gateways == 1 and case.act is None:
+        gateways = [request.getfixturevalue("gateway")]
+    else:
+        gateways = _own(name, start, upstream)
+    run = Run(case, gateways, upstream, start)
+
+    await run.steps(steps)
+    await case.check(run)
+
+
+def _own(name: str, start: Start, upstream: Channel) -> list[Gateway]:
+    """Gateways with the case's settings, on one disk if there are more."""
+    case = CASES[name]
+    settings = {} if case.settings is None else case.settings(upstream)
+    first = start(settings, {} if case.env is None else case.env(upstream))
+    cache = settings.get("cache", {})
+    disk = {**first.settings["cache"]["disk"], "path": str(first.disk)}
+    shared = {**settings, "cache": {**cache, "disk": disk}}
+    return [first, *(start(shared) for _ in range(case.gateways - 1))]

@@ -1,0 +1,126 @@
+"""The ports played by hand: time that is moved, stores and leases that keep bytes or fail."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from proxy.core import wire
+from proxy.ports import StoreError
+
+if TYPE_CHECKING:
+    from proxy.core.entry import Key, Stored
+
+
+class FakeClock:
+    """Stands still until it is advanced; who sleeps wakes when it was advanced far enough."""
+
+    def __init__(self, now: float = 1_800_000_000.0, mono: float = 1000.0) -> None:
+        self._now = now
+        self._mono = mono
+        self._sleepers: list[tuple[float, asyncio.Event]] = []
+
+    def now(self) -> float:
+        return self._now
+
+    def mono(self) -> float:
+        return self._mono
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds <= 0:
+            await asyncio.sleep(0)
+            return
+        sleeper = (self._mono + seconds, asyncio.Event())
+        self._sleepers.append(sleeper)
+        try:
+            await sleeper[1].wait()
+        finally:
+            self._sleepers.remove(sleeper)
+
+    def advance(self, seconds: float) -> None:
+        """Move both clocks. Those woken run when the caller next awaits."""
+        self._now += seconds
+        self._mono += seconds
+        for due, event in self._sleepers:
+            if due <= self._mono:
+                event.set()
+
+
+class FakeStore:
+    """A Store in a dict. It keeps bytes, so that a value without an encoding shows."""
+
+    def __init__(self) -> None:
+        self.data: dict[Key, bytes] = {}
+
+    async def get(self, key: Key, now: float) -> Stored | None:
+        stored = wire.decode(self.data.get(key, b""), key)
+        return stored if stored is not None and stored.expires > now else None
+
+    async def put(self, stored: Stored, now: float) -> None:
+        held = await self.get(stored.key, now)
+        if held is None or held.asked <= stored.asked:
+            self.data[stored.key] = wire.encode(stored)
+
+    async def delete(self, key: Key) -> bool:
+        return self.data.pop(key, None) is not None
+
+
+class BrokenStore:
+    """A Store that can do nothing, and counts how often it was asked."""
+
+    def __init__(self, tier: str = "broken") -> None:
+        self.tier = tier
+        self.asked = 0
+
+    async def get(self, key: Key, now: float) -> Stored | None:
+        raise self._refused()
+
+    async def put(self, stored: Stored, now: float) -> None:
+        raise self._refused()
+
+    async def delete(self, key: Key) -> bool:
+        raise self._refused()
+
+    def _refused(self) -> StoreError:
+        self.asked += 1
+        return StoreError(self.tier, "always fails")
+
+
+class FakeLeases:
+    """Leases of one worker. Workers made with the same `board` compete with each other."""
+
+    def __init__(
+        self,
+        board: dict[bytes, tuple[str, float]],
+        address: str,
+        clock: FakeClock,
+        term: float = 1.5,
+    ) -> None:
+        self.board = board
+        self.address = address
+        self.failing = False
+        self._clock = clock
+        self._term = term
+
+    async def acquire(self, name: bytes) -> str | None:
+        owner, until = self.board.get(name, (self.address, 0.0))
+        if self.failing:
+            return None
+        if owner != self.address and until > self._clock.mono():
+            return owner
+        self.board[name] = (self.address, self._clock.mono() + self._term)
+        return None
+
+    async def alive(self, name: bytes, owner: str) -> bool:
+        holder, until = self.board.get(name, ("", 0.0))
+        return holder == owner and until > self._clock.mono()
+
+    async def release(self, name: bytes) -> None:
+        if self.board.get(name, ("", 0.0))[0] == self.address:
+            del self.board[name]
+
+    async def renew(self) -> None:
+        """Extend what this worker holds."""
+        for name, (owner, _) in list(self.board.items()):
+            if owner == self.address:
+                self.board[name] = (owner, self._clock.mono() + self._term)

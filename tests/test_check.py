@@ -1,0 +1,117 @@
+"""`hotprefix check` and `hotprefix demo`, run as a user runs them."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from proxy.cli import check, demo
+from proxy.config import parse
+from tests.test_config import EXAMPLE, uncommented
+
+if TYPE_CHECKING:
+    import pytest
+
+FULL = uncommented(EXAMPLE.read_text(encoding="utf-8"))
+
+
+def parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("hotprefix")
+    commands = parser.add_subparsers(required=True)
+    check.add(commands)
+    demo.add(commands)
+    return parser
+
+
+def command(*argv: str) -> int:
+    args = parser().parse_args(argv)
+    code: int = args.run(args)
+    return code
+
+
+def test_what_is_printed_loads_as_the_same_settings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "full.toml"
+    odd = 'namespace = "a \\"quoted\\" \\\\ \\u007f 名"'
+    path.write_text(FULL.replace('namespace = ""', odd, 1).replace('ttl = "1h"', "ttl = 90.25"))
+    code = command("check", str(path))
+    printed = capsys.readouterr().out
+
+    assert code == 0
+    assert parse(printed) == parse(path.read_text())
+    assert parse(printed).cache.ttl == 90.25
+
+
+def test_lengths_of_time_and_sizes_are_printed_in_units() -> None:
+    text = "[cache]\nttl = 7200\n[cache.disk]\nmax_bytes = 2147483648\ntimeout = 0.005"
+    lines = list(check.effective(parse(text), {}))
+
+    assert 'ttl = "2h"' in lines
+    assert 'max_bytes = "2GiB"' in lines
+    assert "timeout = 0.005" in lines
+
+
+def test_secrets_are_named_and_never_shown() -> None:
+    text = FULL.replace("https://api.openai.com", "https://me:hunter2@api.openai.com")
+    text = text.replace('#key_env = ""', 'key_env = "OPENAI_API_KEY"')
+    environment = {"SUPPORT_KEY": "sk-hidden", "ANOTHER": "hunter3"}
+    printed = "\n".join(check.effective(parse(text), environment))
+
+    assert 'key_env = "SUPPORT_KEY"  # set' in printed
+    assert 'url = "https://***@api.openai.com/v1"' in printed
+    assert not [secret for secret in ("sk-hidden", "hunter2", "hunter3") if secret in printed]
+
+
+def test_a_variable_that_is_not_there_is_remarked() -> None:
+    lines = list(check.effective(parse('[admin]\ntoken_env = "NOT_THERE"'), {}))
+
+    assert 'token_env = "NOT_THERE"  # not set' in lines
+
+
+def test_a_bad_file_is_one_line_and_exit_code_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text("[server]\nport = 'x'")
+    code = command("check", str(path))
+    out, err = capsys.readouterr()
+
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert "`$.server.port`" in err
+
+
+def test_the_demo_takes_durations() -> None:
+    args = parser().parse_args(["demo", "--latency", "250ms", "--token-delay", "0.5"])
+
+    assert (args.latency, args.token_delay, args.host) == (0.25, 0.5, "127.0.0.1")
+
+
+def test_a_demo_that_cannot_listen_fails_with_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    # 192.0.2.0/24 belongs to nobody (RFC 5737): no machine can listen there.
+    code = command("demo", "--host", "192.0.2.1")
+
+    assert code == 1
+    assert capsys.readouterr().err.startswith("hotprefix: cannot listen on 192.0.2.1:")
+
+
+def test_the_demo_says_where_it_is_and_ends_on_a_signal() -> None:
+    argv = [sys.executable, "-m", "proxy", "demo", "--port", "0"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as demo:
+        assert demo.stdout is not None
+        said = demo.stdout.readline()
+        url = said.split()[-1]
+        with urllib.request.urlopen(f"{url}/models") as answer:
+            labelled = answer.headers["x-demo-upstream"]
+        demo.send_signal(signal.SIGTERM)
+        code = demo.wait(5)
+
+    assert "no model behind it" in said
+    assert labelled == "true"
+    assert code == 0

@@ -1,0 +1,104 @@
+"""What every store promises, for each of them and for the fake."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from proxy.adapters.disk.store import Disk
+from proxy.adapters.memory import Memory
+from tests.fakes import FakeClock, FakeStore
+from tests.stored import NOW, alias, entry, key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from proxy.ports import Store
+
+MIB = 1 << 20
+
+
+@pytest.fixture(params=["memory", "disk", "fake"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    if request.param == "disk":
+        disk = Disk(tmp_path / "cache", 16 * MIB, clock=FakeClock(NOW), emit=lambda _: None)
+        yield disk
+        disk.close()
+    else:
+        yield Memory(16 * MIB, ttl=300.0) if request.param == "memory" else FakeStore()
+
+
+async def test_what_was_put_is_found(store: Store) -> None:
+    await store.put(entry("a"), NOW)
+    await store.put(alias("b", "a"), NOW)
+
+    assert await store.get(key("a"), NOW) == entry("a")
+    assert await store.get(key("b"), NOW) == alias("b", "a")
+    assert await store.get(key("c"), NOW) is None
+
+
+async def test_a_large_body_comes_back_as_it_was(store: Store) -> None:
+    large = entry("large", body=b"event: \xff\x00 " * 80_000)
+    await store.put(large, NOW)
+
+    assert await store.get(key("large"), NOW) == large
+
+
+async def test_an_entry_is_gone_when_it_expires_and_not_before(store: Store) -> None:
+    await store.put(entry("a", stale_while_revalidate=30.0, stale_if_error=10.0), NOW)
+
+    assert await store.get(key("a"), NOW + 99.9) is not None
+    assert await store.get(key("a"), NOW + 100.0) is None
+
+
+async def test_reading_does_not_prolong_a_life(store: Store) -> None:
+    await store.put(entry("a"), NOW)
+    for second in range(60):
+        assert await store.get(key("a"), NOW + second) is not None
+
+    assert await store.get(key("a"), NOW + 60.0) is None
+
+
+async def test_an_answer_asked_for_earlier_does_not_replace_a_later_one(store: Store) -> None:
+    later, earlier = entry("a", body=b"later"), entry("a", body=b"earlier", asked=NOW - 1.0)
+    await store.put(later, NOW)
+    await store.put(earlier, NOW)
+
+    assert await store.get(key("a"), NOW) == later
+
+
+async def test_an_answer_asked_for_later_replaces_the_earlier_one(store: Store) -> None:
+    await store.put(entry("a", body=b"earlier"), NOW)
+    later = entry("a", NOW + 1.0, body=b"later")
+    await store.put(later, NOW + 1.0)
+
+    assert await store.get(key("a"), NOW + 1.0) == later
+
+
+async def test_an_expired_entry_does_not_keep_out_others_though_it_was_asked_later(
+    store: Store,
+) -> None:
+    """As after a clock that ran ahead was put right."""
+    await store.put(entry("a", asked=NOW + 3600.0), NOW)
+    after = entry("a", NOW + 61.0)
+    await store.put(after, NOW + 61.0)
+
+    assert await store.get(key("a"), NOW + 61.0) == after
+
+
+async def test_what_was_deleted_is_gone_once(store: Store) -> None:
+    await store.put(entry("a"), NOW)
+
+    assert await store.delete(key("a")) is True
+    assert await store.delete(key("a")) is False
+    assert await store.get(key("a"), NOW) is None
+
+
+async def test_many_puts_at_once_all_arrive(store: Store) -> None:
+    await asyncio.gather(*(store.put(entry(n), NOW) for n in range(1000)))
+
+    found = [await store.get(key(n), NOW) for n in range(1000)]
+    assert found == [entry(n) for n in range(1000)]

@@ -1,0 +1,184 @@
+"""The supervisor with real processes and real signals."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Start = Callable[..., "Run"]
+
+PATIENCE = 10.0
+
+
+class Run:
+    """A supervisor in a process of its own, and the lines it has printed."""
+
+    def __init__(self, workers: int, drain: float, manner: str) -> None:
+        command = [sys.executable, "-m", "tests.supervised", str(workers), str(drain), manner]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        assert self.process.stdout is not None
+        self._out = self.process.stdout.fileno()
+        self._rest = b""
+        self._unasked: list[str] = []
+
+    def until(self, *starts: str) -> list[str]:
+        """For each of `starts`, the first line not yet asked for that begins so."""
+        return [self._first(start) for start in starts]
+
+    def _first(self, start: str) -> str:
+        seen = 0
+        while True:
+            for i in range(seen, len(self._unasked)):
+                if self._unasked[i].startswith(start):
+                    return self._unasked.pop(i)
+            seen = len(self._unasked)
+            self._unasked.append(self._line())
+
+    def _line(self) -> str:
+        while b"\n" not in self._rest:
+            ready, _, _ = select.select([self._out], [], [], PATIENCE)
+            data = os.read(self._out, 65536) if ready else b""
+            assert data, f"no more lines after {self._unasked}"
+            self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line.decode()
+
+    def pid(self, slot: int) -> int:
+        """The process id of the worker of a slot that serves next."""
+        return int(self.until(f"serving {slot} ")[0].split()[2])
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def ended(self) -> int:
+        return self.process.wait(PATIENCE)
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    runs: list[Run] = []
+
+    def begin(workers: int, drain: float = 5.0, manner: str = "calm") -> Run:
+        runs.append(Run(workers, drain, manner))
+        return runs[-1]
+
+    yield begin
+    for run in runs:
+        run.close()
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_all_workers_serve_before_it_says_so(start: Start, workers: int) -> None:
+    run = start(workers)
+
+    run.until("opened", *[f"serving {slot} " for slot in range(workers)])
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_killed_worker_is_replaced(start: Start, workers: int) -> None:
+    run = start(workers)
+    first = run.pid(0)
+    os.kill(first, signal.SIGKILL)
+
+    (died, reaped) = run.until("event WorkerDied", "reaped 0")
+    assert f"slot=0, pid={first}, code=-9" in died
+    assert run.pid(0) != first
+    assert reaped == "reaped 0"
+
+
+def test_a_worker_that_returns_unasked_is_replaced(start: Start) -> None:
+    """SIGTERM to a worker alone drains that worker; its slot does not stay empty."""
+    run = start(1)
+    first = run.pid(0)
+    os.kill(first, signal.SIGTERM)
+
+    assert run.pid(0) != first
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_drains_all_workers(start: Start, number: int) -> None:
+    run = start(2)
+    run.until("opened", "serving 0", "serving 1")
+    run.signal(number)
+
+    run.until("draining 0", "draining 1", "over 0")
+    assert run.ended() == 0
+
+
+def test_a_worker_that_drains_too_long_is_killed(start: Start) -> None:
+    run = start(1, 0.0, "stubborn")
+    pid = run.pid(0)
+    run.until("opened")
+    run.signal(signal.SIGTERM)
+
+    run.until("draining 0", "event WorkerDied", "over 1")
+    assert run.ended() == 1
+    assert not is_alive(pid)
+
+
+def test_a_second_interrupt_kills_at_once(start: Start) -> None:
+    run = start(1, 3600.0, "stubborn")
+    run.until("opened", "serving 0")
+    run.signal(signal.SIGINT)
+    run.until("draining 0")
+    run.signal(signal.SIGINT)
+
+    assert run.ended() == 1
+
+
+def test_the_hangup_of_a_service_is_ignored(start: Start) -> None:
+    """Without a terminal SIGHUP is somebody's habit of asking for a reload."""
+    run = start(1)
+    first = run.pid(0)
+    run.until("opened")
+    run.signal(signal.SIGHUP)
+    os.kill(first, signal.SIGKILL)
+
+    assert run.pid(0) != first
+
+
+@pytest.mark.parametrize(("manner", "code"), [("broken", 3), ("raising", 1)])
+def test_workers_that_never_served_are_given_up(start: Start, manner: str, code: int) -> None:
+    run = start(2, manner=manner)
+
+    run.until("event WorkersGaveUp", f"over {code}")
+    assert run.ended() == code
+
+
+def test_workers_that_served_once_are_never_given_up(start: Start) -> None:
+    run = start(1)
+    for _ in range(5):
+        os.kill(run.pid(0), signal.SIGKILL)
+
+    assert run.pid(0)
+
+
+def test_workers_drain_when_their_parent_is_killed(start: Start) -> None:
+    run = start(2)
+    run.until("opened", "serving 0", "serving 1")
+    run.signal(signal.SIGKILL)
+
+    run.until("draining 0", "draining 1")
