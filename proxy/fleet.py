@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from proxy.core.entry import Usage
 from proxy.core.events import UpstreamAnswered, UpstreamFailed
@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
     from proxy.core.message import Call, Head
     from proxy.ports import Clock, Emit, Upstream, UpstreamResponse
+
+
+_UNSEEN: Final = frozenset(("connect",))
+_UNANSWERED: Final = frozenset(("connect", "cut", "protocol"))
+"""A node that was silent for too long is not among them: the next would be as slow to wait for."""
 
 
 class NoNodeError(Exception):
@@ -113,8 +118,9 @@ class Fleet:
         """The answer of the least busy node that serves `model`; None: of the first node, always,
         since files, batches and other state lie where they were made.
 
-        Another node is tried only where one was never reached: what an upstream may have seen is
-        not sent twice. An upload that was begun (`repeatable` false) is not sent again either.
+        Where a node cannot be reached or breaks off before its first byte, each other one is tried
+        once. What is not `repeatable`, an upload that was begun or an operation that may not be
+        done twice, goes to another node only where the first never saw it.
 
         Raises: NoNodeError, UpstreamError (the last node's).
         """
@@ -130,7 +136,7 @@ class Fleet:
             except UpstreamError as error:
                 node.running -= 1
                 self._emit(UpstreamFailed(node.name, error.kind))
-                if error.kind != "connect" or not repeatable:
+                if error.kind not in (_UNANSWERED if repeatable else _UNSEEN):
                     raise
                 failed = error
             except BaseException:  # a cancelled call must not count for ever

@@ -61,7 +61,7 @@ class Origin:
     async def forward(self, call: Call, credential: str | None) -> Answering:
         """The answer to a request that is passed on as it is. Raises: UpstreamError."""
         build = partial(_forwarded, call, credential)
-        repeatable = call.body is None or isinstance(call.body, bytes)
+        repeatable = call.body is None and call.method in ("GET", "HEAD", "OPTIONS")
         return await self._fleet.send(None, build, repeatable=repeatable)
 
     async def fetch(self, arrival: Arrival, lookup: Lookup, flight: Flight) -> None:

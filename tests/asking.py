@@ -56,5 +56,3 @@ def configured(text: str, **secrets: str) -> Rules:
 def chat(text: Any = "hello", **more: Any) -> dict[str, Any]:
     """A chat completion's body."""
     return {"model": "m", "messages": [{"role": "user", "content": text}], **more}
-
-

@@ -41,7 +41,7 @@ def joined(body: bytes) -> dict[str, Any]:
                     for part in value:
                         _lay(calls.setdefault(part["index"], {}), part)
                 elif isinstance(value, str | list) and name != "role":
-                    message[name] = message.get(name, type(value)()) + value
+                    message[name] = (message.get(name) or type(value)()) + value
                 else:
                     message.setdefault(name, value)
     if calls:

@@ -221,15 +221,36 @@ async def test_a_bound_that_was_lowered_is_kept(desk: Desk) -> None:
     assert not (desk.path / "data.mdb.aside").exists()
 
 
-async def test_an_entry_larger_than_the_file_is_refused_alone(desk: Desk) -> None:
+async def test_an_entry_too_large_for_the_file_is_refused_and_drives_out_nobody(
+    desk: Desk,
+) -> None:
     disk = desk.open(4 * MIB)
+    await fill(disk, range(100))
     large = disk.put(entry("large", body=noise("l", 5 * MIB)), NOW)
     small = disk.put(entry("small"), NOW)
     results = await asyncio.gather(large, small, return_exceptions=True)
 
     assert isinstance(results[0], StoreError)
     assert results[1] is None
-    assert disk.peek(key("small"), NOW) == entry("small")
+    assert disk.stats().entries == 101
+
+
+async def test_large_values_find_pages_side_by_side_in_a_full_file(desk: Desk) -> None:
+    disk = desk.open(8 * MIB)
+    for n in range(40):
+        await fill(disk, range(n * 100, n * 100 + 100), length=3000 + 700 * (n % 7))
+        await disk.put(entry(("large", n), body=noise(n, 2 * MIB)), NOW)
+        assert disk.peek(key(("large", n)), NOW) is not None
+
+    assert desk.data.stat().st_size <= 8 * MIB
+
+
+async def test_a_file_of_somebody_else_is_not_deleted_for_its_size(desk: Desk) -> None:
+    desk.path.mkdir(parents=True)
+    desk.data.write_bytes(b"precious" * MIB)
+    desk.open(4 * MIB)
+
+    assert (desk.path / "data.mdb.aside").read_bytes() == b"precious" * MIB
 
 
 async def test_what_has_expired_is_swept(desk: Desk) -> None:

@@ -190,7 +190,7 @@ async def _read_body(
     if (seen.get("expect") or "").lower() == "100-continue":
         writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     if (seen.get("transfer-encoding") or "").lower() == "chunked":
-        while size := int((await reader.readline()).partition(b";")[0], 16):
+        while size := int((await reader.readuntil(b"\r\n")).partition(b";")[0], 16):
             seen.body += await reader.readexactly(size)
             await reader.readexactly(2)
         while await reader.readline() != b"\r\n":

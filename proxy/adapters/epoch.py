@@ -31,6 +31,7 @@ class Epochs:
         fcntl.flock(self._file, fcntl.LOCK_EX)
         try:
             if os.fstat(self._file).st_size != _SIZE:
+                os.ftruncate(self._file, 0)  # Nothing of what was there may pass for a number.
                 os.ftruncate(self._file, _SIZE)
             self._page = mmap.mmap(self._file, _SIZE)
             if not 0 < self.current() < _LARGEST:

@@ -30,7 +30,7 @@ _LINE: Final = 65536
 class HttpResponse:
     """An answer of an upstream node, while it arrives."""
 
-    def __init__(self, response: aiohttp.ClientResponse, node: str) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, node: str, idle: float | None) -> None:
         headers = tuple(
             (name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape"))
             for name, value in response.raw_headers
@@ -38,13 +38,16 @@ class HttpResponse:
         self.head = Head(response.status, headers, response.reason or "")
         self.node = node
         self._response = response
+        self._idle = idle
+        """Seconds that it may be silent."""
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> bytes:
         try:
-            chunk = await self._response.content.readany()
+            async with asyncio.timeout(self._idle):
+                chunk = await self._response.content.readany()
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise UpstreamError(self.node, "cut", _broken(error)) from error
         if not chunk:
@@ -67,7 +70,6 @@ class Http:
         self._timeout = aiohttp.ClientTimeout(
             total=settings.total_timeout or None,
             sock_connect=settings.connect_timeout or None,
-            sock_read=settings.idle_timeout or None,
         )
         self._session: aiohttp.ClientSession | None = None
 
@@ -97,7 +99,7 @@ class Http:
         node = self._settings.name
         path = target(self._base, call.path)
         url = URL(f"{self._origin}{path}?{call.query}" if call.query else self._origin + path, encoded=True)
-        # An upload may take longer than any first byte: the idle timeout watches over it.
+        # An upload may take longer than any first byte; its client watches over it.
         limit = self._settings.first_byte_timeout if not _streamed(call) else 0
         try:
             async with asyncio.timeout(limit or None):
@@ -116,7 +118,7 @@ class Http:
             raise UpstreamError(node, "cut", f"upstream {node}: {_broken(error)}") from error
         except (aiohttp.ClientError, ValueError) as error:
             raise UpstreamError(node, "protocol", f"upstream {node} did not speak HTTP") from error
-        return HttpResponse(response, node)
+        return HttpResponse(response, node, self._settings.idle_timeout or None)
 
     async def aclose(self) -> None:
         if self._session is not None:

@@ -12,9 +12,9 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import lmdb
-import msgspec
 
 from proxy.core.events import TierFailed
+from proxy.core.lease import TERM, Lease, decode, encode, in_force
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Txn: TypeAlias = lmdb.Transaction[bytes]
 
-TERM: Final = 1.5
-"""Seconds that a lease lasts unless it is renewed: then a dead worker is replaced."""
 RENEW_EVERY: Final = 0.4
 """Three renewals may be late before a living worker loses a lease."""
 PATIENCE: Final = 0.25
@@ -33,14 +31,6 @@ _SWEEP_EVERY: Final = 25
 """Rounds between two searches for what dead workers left behind."""
 _MAP: Final = 16 << 20
 _TOKEN: Final = b"\0token"
-
-
-class Lease(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """As stored under its name. `until` is monotonic seconds, one clock for a whole machine."""
-
-    owner: str
-    token: int
-    until: float
 
 
 class NoLeases:
@@ -58,20 +48,48 @@ class NoLeases:
         """Nothing was taken."""
 
 
+class Board:
+    """The file that the workers of a machine share. The first to come begins a new one: leases
+    mean nothing once all that held them are gone."""
+
+    def __init__(self, directory: str | Path) -> None:
+        """Raises: OSError, lmdb.Error."""
+        path = Path(directory)
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._users = os.open(path / "users", os.O_RDWR | os.O_CREAT, 0o600)
+        opening = os.open(path / "opening", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(opening, fcntl.LOCK_EX)
+            with suppress(BlockingIOError):
+                fcntl.flock(self._users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                (path / "data.mdb").unlink(missing_ok=True)
+                (path / "lock.mdb").unlink(missing_ok=True)
+            # Without ever waiting for the disk: nothing here outlives a power cut.
+            self.env = lmdb.open(str(path), map_size=_MAP, mode=0o600, sync=False, max_readers=2048)
+            fcntl.flock(self._users, fcntl.LOCK_SH)
+        finally:
+            os.close(opening)
+
+    def close(self) -> None:
+        """After all leases in it are closed."""
+        self.env.close()
+        os.close(self._users)
+
+
 class Leases:
-    """Leases of all workers that open the same directory.
+    """Leases of one worker.
 
     Writing takes LMDB's one write lock, which a frozen process may hold for ever: it is done in
     a thread and waited for only briefly. Make one in each process, after forking.
     """
 
-    def __init__(self, directory: str | Path, address: str, *, clock: Clock, emit: Emit) -> None:
-        """`address`: where other workers reach this one. Raises: OSError, lmdb.Error."""
+    def __init__(self, board: Board, address: str, *, clock: Clock, emit: Emit) -> None:
+        """`address`: where other workers reach this one."""
         self._address = address
         self._clock = clock
         self._emit = emit
         self._held: dict[bytes, int] = {}
-        self._env = _opened(Path(directory))
+        self._env = board.env
         self._stuck: asyncio.Future[Result] | None = None
         self._jobs: SimpleQueue[tuple[Change, Callable[[Result], None]] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="leases", daemon=True)
@@ -110,30 +128,37 @@ class Leases:
         while True:
             await self._clock.sleep(RENEW_EVERY)
             rounds += 1
-            await self.renew(sweep=rounds % _SWEEP_EVERY == 0)
+            await self.renew()
+            if rounds % _SWEEP_EVERY == 0:
+                await self.sweep()
 
-    async def renew(self, *, sweep: bool = False) -> None:
+    async def renew(self) -> None:
         """One round of `run`. What another worker took in the meantime is no longer held; the
         flight goes on, and its answer is as good as the other's."""
-        if not self._held and not sweep:
-            return
         held, now = dict(self._held), self._clock.mono()
-        lost = await self._changed(lambda txn: _renew(txn, held, self._address, now, sweep=sweep))
+        if not held:
+            return
+        lost = await self._changed(lambda txn: _renew(txn, held, self._address, now))
         for name in lost if isinstance(lost, list) else ():
             if self._held.get(name) == held[name]:
                 del self._held[name]
 
-    def close(self) -> None:
-        """Stop; leases still held run out."""
+    async def sweep(self) -> None:
+        """Forget what dead workers left: leases, and the pages that they seem to read."""
+        now = self._clock.mono()
+        await self._changed(lambda txn: _sweep(txn, now))
+        self._env.reader_check()
+
+    def close(self) -> bool:
+        """Stop; leases still held run out. False: its thread is stuck, so leave the board open."""
         self._jobs.put(None)
         self._thread.join(PATIENCE)
-        if not self._thread.is_alive():
-            self._env.close()
+        return not self._thread.is_alive()
 
     def _owner(self, name: bytes) -> str | None:
         try:
             with self._env.begin() as txn:
-                lease = _lease(txn.get(name), self._clock.mono())
+                lease = in_force(txn.get(name), self._clock.mono())
         except lmdb.Error:
             return None
         return None if lease is None else lease.owner
@@ -170,7 +195,7 @@ class Leases:
             try:
                 with self._env.begin(write=True) as txn:
                     result = change(txn)
-            except lmdb.Error:
+            except Exception:  # The top of a thread: without it, nobody would ever be answered.
                 result = None
             done(result)
 
@@ -181,72 +206,38 @@ Change: TypeAlias = "Callable[[Txn], Result]"
 
 def _take(txn: Txn, name: bytes, address: str, now: float) -> Lease:
     """The lease that now holds: a new one for `address`, or another worker's."""
-    held = _lease(txn.get(name), now)
+    held = in_force(txn.get(name), now)
     if held is not None and held.owner != address:
         return held
     token = int.from_bytes(txn.get(_TOKEN) or b"", "big") + 1
     txn.put(_TOKEN, token.to_bytes(8, "big"))
     lease = Lease(address, token, now + TERM)
-    txn.put(name, msgspec.msgpack.encode(lease))
+    txn.put(name, encode(lease))
     return lease
 
 
 def _give_back(txn: Txn, name: bytes, address: str, token: int) -> list[bytes]:
-    held = _decoded(txn.get(name))
+    held = decode(txn.get(name))
     if held is not None and (held.owner, held.token) == (address, token):
         txn.delete(name)
     return []
 
 
-def _renew(
-    txn: Txn, held: dict[bytes, int], address: str, now: float, *, sweep: bool
-) -> list[bytes]:
+def _renew(txn: Txn, held: dict[bytes, int], address: str, now: float) -> list[bytes]:
     """Which of the leases held were lost to others, or had run out and were swept."""
     lost = []
     for name, token in held.items():
-        lease = _decoded(txn.get(name))
+        lease = decode(txn.get(name))
         if lease is None or (lease.owner, lease.token) != (address, token):
             lost.append(name)
         else:
-            txn.put(name, msgspec.msgpack.encode(Lease(address, token, now + TERM)))
-    if sweep:
-        dead = [k for k, data in txn.cursor() if k != _TOKEN and _lease(data, now) is None]
-        for name in dead:
-            txn.delete(name)
-        txn.env.reader_check()
+            txn.put(name, encode(Lease(address, token, now + TERM)))
     return lost
 
 
-def _lease(data: bytes | None, now: float) -> Lease | None:
-    """A lease in force. One that ends far later than a term from now was left by the boot before
-    this one, whose clock stood elsewhere."""
-    lease = _decoded(data)
-    return lease if lease is not None and now < lease.until <= now + 2 * TERM else None
-
-
-def _decoded(data: bytes | None) -> Lease | None:
-    try:
-        return None if data is None else msgspec.msgpack.decode(data, type=Lease)
-    except (msgspec.MsgspecError, ValueError):
-        return None
-
-
-def _opened(directory: Path) -> lmdb.Environment:
-    """The file, or a new one in its place if it cannot be read; one process at a time."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    guard = os.open(directory / "opening", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(guard, fcntl.LOCK_EX)
-        try:
-            return _environment(directory)
-        except lmdb.Error:
-            for name in ("data.mdb", "lock.mdb"):
-                (directory / name).unlink(missing_ok=True)
-            return _environment(directory)
-    finally:
-        os.close(guard)
-
-
-def _environment(directory: Path) -> lmdb.Environment:
-    # Nothing here outlives a power cut in any case, so that nothing waits for the disk.
-    return lmdb.open(str(directory), map_size=_MAP, mode=0o600, sync=False, max_readers=2048)
+def _sweep(txn: Txn, now: float) -> list[bytes]:
+    """What dead workers left behind."""
+    dead = [name for name, data in txn.cursor() if name != _TOKEN and in_force(data, now) is None]
+    for name in dead:
+        txn.delete(name)
+    return dead

@@ -178,6 +178,8 @@ async def _read(request: web.BaseRequest, limits: Limits) -> bytes | AsyncIterat
             return chunk
         parts.append(chunk)
         held += len(chunk)
+        if held > limits.request:
+            raise _too_large(limits.request)
         if held > limits.body:
             return _rest(request, parts, held, limits.request)
     return b"".join(parts)

@@ -38,14 +38,16 @@ class Refused(msgspec.Struct, frozen=True):
     reason: Reason
 
 
-_WHOLE: Final = frozenset(
-    {"stop", "tool_calls", "function_call", "end_turn", "tool_use", "stop_sequence"}
-)
+_STOPPED: Final = {"stop", "end_turn", "stop_sequence"}
+_WHOLE: Final = frozenset({"tool_calls", "function_call", "tool_use", *_STOPPED})
 _LIMITED: Final = frozenset({"length", "max_tokens"})
+# Anthropic counts what its prompt cache took aside from the input.
+_CACHED: Final = ("cache_read_input_tokens", "cache_creation_input_tokens")
+_INPUT: Final = ("prompt_tokens", "input_tokens", *_CACHED)
+_OUTPUT: Final = ("completion_tokens", "output_tokens")
 _NEGATIVE: Final = frozenset({400, 404, 413, 422})
-_SAID: Final = (
-    "content", "tool_calls", "function_call", "refusal", "audio", "reasoning_content", "reasoning",
-)  # fmt: skip
+_SAID: Final = ("content", "tool_calls", "function_call", "refusal", "audio")
+_THOUGHT: Final = ("reasoning_content", "reasoning")
 
 
 def admit(
@@ -55,7 +57,8 @@ def admit(
     if status != 200:
         return Refused("status")
     try:
-        answer = _object(body) if form == "json" else _from_stream(endpoint, body)
+        found = transcript.parsed(body) if form == "json" else _from_stream(endpoint, body)
+        answer = found or Refused("malformed")
         if isinstance(answer, Refused):
             return answer
         reason = "error" if answer.get("error") else _fault(endpoint, answer, limited)
@@ -71,32 +74,23 @@ def negative(status: int, body: bytes) -> bool:
     """Whether this is a client's error that the same request would meet again."""
     if status not in _NEGATIVE:
         return False
-    match _object(body):
+    match transcript.parsed(body):
         case {"error": {"message": str()}}:
             return True
         case _:
             return False
 
 
-def _object(body: bytes) -> dict[str, Any] | Refused:
-    try:
-        found = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return Refused("malformed")
-    return found if isinstance(found, dict) else Refused("malformed")
-
-
-def _from_stream(endpoint: Endpoint, body: bytes) -> dict[str, Any] | Refused:
+def _from_stream(endpoint: Endpoint, body: bytes) -> dict[str, Any] | Refused | None:
     """What a stream amounts to, if it ran to its end."""
     stream = transcript.read(body)
     if stream is None:
-        return Refused("malformed")
+        return None
     if stream.failed:
         return Refused("error")
     if not _ended(endpoint, stream):
         return Refused("cut")
-    whole = merged(endpoint, stream.objects)
-    return Refused("malformed") if whole is None else whole
+    return merged(endpoint, stream.objects)
 
 
 def _ended(endpoint: Endpoint, stream: transcript.Transcript) -> bool:
@@ -152,7 +146,7 @@ def _said_fault(choice: dict[str, Any]) -> Reason | None:
     message = choice.get("message")
     if not isinstance(message, dict):
         return None if choice.get("text") else "empty"
-    if not any(message.get(field) for field in _SAID):
+    if not any(message.get(field) for field in _SAID + _THOUGHT):
         return "empty"
     calls = message.get("tool_calls") or []
     legacy = message.get("function_call")
@@ -207,8 +201,9 @@ def _response_fault(answer: dict[str, Any], limited: bool) -> Reason | None:
     output = answer.get("output")
     if not isinstance(output, list) or not any(map(_item_says, output)):
         return "empty"
-    calls = [one for one in output if isinstance(one, dict) and one.get("type") == "function_call"]
-    return None if all(_callable({"function": call}) for call in calls) else "arguments"
+    items = [one for one in output if isinstance(one, dict)]
+    calls = [{"function": one} for one in items if one.get("type") == "function_call"]
+    return None if all(map(_callable, calls)) else "arguments"
 
 
 def _item_says(item: Any) -> bool:
@@ -231,9 +226,9 @@ def _part_says(part: Any) -> bool:
 
 
 def _message_fault(answer: dict[str, Any], limited: bool) -> Reason | None:
-    content = answer.get("content")
     if reason := _finish_fault(answer.get("stop_reason"), limited):
         return reason
+    content = answer.get("content")
     if not isinstance(content, list) or not any(map(_part_says, content)):
         return "empty"
     uses = [one for one in content if isinstance(one, dict) and one.get("type") == "tool_use"]
@@ -245,12 +240,8 @@ def _usage(answer: dict[str, Any]) -> Usage:
     found = answer.get("usage")
     if not isinstance(found, dict):
         return Usage()
-    # Anthropic counts what its prompt cache took aside from the input.
-    prompt = ("prompt_tokens", "input_tokens")
-    aside = ("cache_read_input_tokens", "cache_creation_input_tokens")
-    return Usage(_sum(found, prompt + aside), _sum(found, ("completion_tokens", "output_tokens")))
+    return Usage(*(sum(map(_count, map(found.get, names))) for names in (_INPUT, _OUTPUT)))
 
 
-def _sum(found: dict[str, Any], names: tuple[str, ...]) -> int:
-    counts = [found.get(name) for name in names]
-    return sum(count for count in counts if isinstance(count, int) and count > 0)
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and value > 0 else 0

@@ -70,6 +70,8 @@ def evaluate(found: Found | None, now: float, epoch: int, controls: Controls) ->
         return Miss("request", fallback)
     if controls.max_stale is not None and -left <= controls.max_stale and fallback is not None:
         return Hit(found, age)
-    if -left < entry.stale_while_revalidate and controls.max_age is None:
+    # Who limits age or freshness has said how stale it may be: not at all, or less than this.
+    limits = (controls.max_age, controls.min_fresh, controls.max_stale)
+    if -left < entry.stale_while_revalidate and limits == (None, None, None):
         return Stale(found, age)
     return Miss("expired", fallback)

@@ -29,7 +29,6 @@ _REPLAYABLE: Final = frozenset(
         "content-language",
         "content-type",
         "openai-model",
-        "openai-organization",
         "openai-version",
         "x-llm-provider",
         "x-model-id",

@@ -70,7 +70,7 @@ def _json(endpoint: Endpoint, body: bytes) -> bytes | None:
 
 
 def _events(endpoint: Endpoint, body: bytes, usage: bool) -> bytes | None:
-    whole = _object(body)
+    whole = transcript.parsed(body)
     if whole is None or whole.get("error"):
         return None
     match endpoint:
@@ -82,14 +82,6 @@ def _events(endpoint: Endpoint, body: bytes, usage: bool) -> bytes | None:
             return messages.expanded(whole)
         case Endpoint.EMBEDDINGS:
             return None
-
-
-def _object(text: bytes) -> dict[str, Any] | None:
-    try:
-        found = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return None
-    return found if isinstance(found, dict) else None
 
 
 def zeroed(endpoint: Endpoint, form: Form, body: bytes) -> bytes:
@@ -114,7 +106,7 @@ def _event_zeroed(endpoint: Endpoint, event: bytes) -> bytes:
 
 def _zeroed(endpoint: Endpoint, text: bytes) -> bytes:
     """The text of a JSON object with its usage at zero; the same bytes if it has none."""
-    found = _object(text)
+    found = transcript.parsed(text)
     return orjson.dumps(found) if found is not None and tokens.zeroed(endpoint, found) else text
 
 

@@ -95,8 +95,8 @@ def rules(config: Config, secrets: Mapping[str, str]) -> Rules:
         read_headers=READ | key_headers | control_names,
         lifetimes=tuple(_lifetime(rule) for rule in cache.rule),
         texts=any(rule.text for rule in cache.rule),
-        ttl=cache.ttl,
-        max_ttl=cache.max_ttl,
+        ttl=float(cache.ttl),
+        max_ttl=float(cache.max_ttl),
     )
 
 
@@ -142,7 +142,7 @@ def _tenants(config: Config, secret: bytes, secrets: Mapping[str, str]) -> tuple
             credential=credential,
             models=table.models,
             controls=table.controls,
-            max_ttl=min(table.max_ttl or config.cache.max_ttl, config.cache.max_ttl),
+            max_ttl=float(min(table.max_ttl or config.cache.max_ttl, config.cache.max_ttl)),
         )
         known[digest] = Known(digest, caller)
     return tuple(known.values())
@@ -150,4 +150,4 @@ def _tenants(config: Config, secret: bytes, secrets: Mapping[str, str]) -> tuple
 
 def _lifetime(rule: Rule) -> LifetimeRule:
     text = re.compile(rule.text) if rule.text else None
-    return LifetimeRule(rule.ttl, rule.model, rule.namespace, rule.tag, text)
+    return LifetimeRule(float(rule.ttl), rule.model, rule.namespace, rule.tag, text)

@@ -18,7 +18,7 @@ def jittered(lifetime: Lifetime, key: Key, jitter: float) -> float:
     The band is cut at the ceiling before a point in it is chosen: cutting the result instead
     would let all that lies above expire in one moment.
     """
-    low = lifetime.ttl * (1 - jitter)
-    high = max(low, min(lifetime.ttl * (1 + jitter), lifetime.ceiling))
+    ttl = min(lifetime.ttl, lifetime.ceiling)
+    low, high = ttl * (1 - jitter), min(ttl * (1 + jitter), lifetime.ceiling)
     share = int.from_bytes(key[-4:], "big") / 0xFFFFFFFF
     return max(SHORTEST, min(low + share * (high - low), lifetime.ceiling))

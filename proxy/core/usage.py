@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-import orjson
-
 from proxy.core import sse
 from proxy.core.endpoint import Endpoint
+from proxy.core.render.transcript import parsed
 
 _FIELD: Final = b'"usage"'
-# `"usage":null` and after it only flat members up to the brace that closes the chunk: then it is
-# a member of the chunk itself, without parsing. All that OpenAI sends looks like this.
+# A null usage and after it only flat members up to the brace that closes the chunk: then it is a
+# member of the chunk itself, and nothing has to be parsed. All that OpenAI sends looks like this.
 _NULL: Final = re.compile(
-    rb',\s?"usage":\s?null(?=(?:,\s?"[^"\\{}]*":\s?(?:"[^"\\]*"|[\w.+-]+))*\}\r?\n\r?\n$)'
+    rb'("usage":\s?null)(?:,\s?"[^"\\{}]*":\s?(?:"[^"\\]*"|[\w.+-]+))*\}\r?\n\r?\n'
 )
 _MEMBER: Final = re.compile(rb'"usage"\s*:\s*null(\s*,\s*)?')
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]')
@@ -32,12 +31,14 @@ def hidden(event: bytes) -> bytes:
     The chunk that only brings the usage is gone, a null usage is cut out of the others; a usage
     beside choices stays, as do errors and everything that is no chunk.
     """
-    if _FIELD not in event:
+    place = event.find(_FIELD)
+    if place < 0:
         return event
-    short, cuts = _NULL.subn(b"", event)
-    if cuts:
-        return short
-    chunk = _object(sse.data(event))
+    null = _NULL.fullmatch(event, place)
+    head = event[:place].rstrip(b" ")
+    if null is not None and head.endswith(b","):
+        return head[:-1] + event[null.end(1) :]
+    chunk = parsed(sse.data(event) or b"") or {}
     if chunk.get("usage") is not None and chunk.get("choices") == []:
         return b""
     if chunk.get("usage", chunk) is None:
@@ -50,14 +51,6 @@ def hidden_all(body: bytes) -> bytes:
     if _FIELD not in body:
         return body
     return b"".join([hidden(event) for event in sse.split(body)])
-
-
-def _object(text: bytes | None) -> dict[str, Any]:
-    try:
-        found = orjson.loads(text or b"null")
-    except orjson.JSONDecodeError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _without_null(event: bytes) -> bytes:
@@ -78,7 +71,9 @@ def _without_null(event: bytes) -> bytes:
 def zeroed(endpoint: Endpoint, body: dict[str, Any]) -> bool:
     """Set every count of every usage of a body or event to zero, in place; whether it has one."""
     places = (body, body.get(_INSIDE.get(endpoint, "")))
-    holders = [one for one in places if isinstance(one, dict) and isinstance(one.get("usage"), dict)]
+    holders = [
+        one for one in places if isinstance(one, dict) and isinstance(one.get("usage"), dict)
+    ]
     for holder in holders:
         holder["usage"] = _zero(holder["usage"])
     return bool(holders)

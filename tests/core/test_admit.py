@@ -43,7 +43,10 @@ OK = said({"content": "ok"})
         said({"content": [{"type": "text", "text": "ok"}]}),
         said(called('{"a":1}'), "tool_calls"),
         said(called({"a": 1}), "tool_calls"),
-        said({"tool_calls": [{"type": "custom", "custom": {"name": "f", "input": "{"}}]}, "tool_calls"),
+        said(
+            {"tool_calls": [{"type": "custom", "custom": {"name": "f", "input": "{"}}]},
+            "tool_calls",
+        ),
         said({"content": None, "function_call": {"name": "f", "arguments": "{}"}}, "function_call"),
         said({"content": None, "refusal": "No."}),
         said({"content": "", "audio": {"data": "x"}}),
@@ -51,7 +54,7 @@ OK = said({"content": "ok"})
         said({"content": "ok"}, error=None),
         {"choices": [OK["choices"][0] | {"index": 1}, OK["choices"][0]]},
     ],
-)  # fmt: skip
+)
 def test_a_whole_chat_answer_is_stored(body: dict[str, Any]) -> None:
     assert judged(CHAT, body) == ""
 
@@ -88,10 +91,14 @@ def test_a_whole_chat_answer_is_stored(body: dict[str, Any]) -> None:
         (said({"function_call": {"name": "f", "arguments": "{"}}), "arguments"),
         ({"choices": [OK["choices"][0]] * 2}, "incomplete"),
         ({"choices": [OK["choices"][0] | {"index": 1}]}, "incomplete"),
-        ({"choices": [*OK["choices"], said({"content": ""})["choices"][0] | {"index": 1}]}, "empty"),
+        (
+            {"choices": [*OK["choices"], said({"content": ""})["choices"][0] | {"index": 1}]},
+            "empty",
+        ),
         ({"choices": ["ok"]}, "malformed"),
         ({"choices": "ok"}, "empty"),
-        ({}, "empty"),
+        ({}, "malformed"),
+        ({"id": "c"}, "empty"),
         ([], "malformed"),
         ("ok", "malformed"),
     ],
@@ -147,10 +154,18 @@ def response(*output: Any, **more: Any) -> dict[str, Any]:
         (response(MESSAGE, status="failed"), "finish"),
         (response(MESSAGE, status="in_progress"), "finish"),
         (response(MESSAGE, error={"code": "server_error"}), "error"),
-        (response(MESSAGE, status="incomplete", incomplete_details={"reason": "content_filter"}), "finish"),
-        (response(MESSAGE, status="incomplete", incomplete_details={"reason": "max_output_tokens"}), "length"),
+        (
+            response(MESSAGE, status="incomplete", incomplete_details={"reason": "content_filter"}),
+            "finish",
+        ),
+        (
+            response(
+                MESSAGE, status="incomplete", incomplete_details={"reason": "max_output_tokens"}
+            ),
+            "length",
+        ),
     ],
-)  # fmt: skip
+)
 def test_responses(body: dict[str, Any], reason: str) -> None:
     assert judged(Endpoint.RESPONSES, body) == reason
 
@@ -219,7 +234,14 @@ def test_only_200_is_stored(status: int) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"Too Many Requests", b"<html>", orjson.dumps(OK)[:-1], b'{"choices":["\\ud800"]}', b"\xff"],
+    [
+        b"",
+        b"Too Many Requests",
+        b"<html>",
+        orjson.dumps(OK)[:-1],
+        b'{"choices":["\\ud800"]}',
+        b"\xff",
+    ],
 )
 def test_what_is_not_json_is_not_stored(body: bytes) -> None:
     """Cases er-upstream-wrong-length, st-reset-mid-body and un-raw-replay."""
@@ -239,12 +261,14 @@ def test_odd_characters_are_no_reason_to_refuse() -> None:
         (CHAT, {"prompt_tokens": None, "completion_tokens": "x"}, Usage(0, 0)),
         (CHAT, None, Usage(0, 0)),
         (Endpoint.RESPONSES, {"input_tokens": 3, "output_tokens": 5}, Usage(3, 5)),
-        (Endpoint.MESSAGES, {"input_tokens": 3, "cache_read_input_tokens": 9, "output_tokens": 5}, Usage(12, 5)),
+        (
+            Endpoint.MESSAGES,
+            {"input_tokens": 3, "cache_read_input_tokens": 9, "output_tokens": 5},
+            Usage(12, 5),
+        ),
     ],
-)  # fmt: skip
-def test_the_verdict_says_what_it_cost(
-    endpoint: Endpoint, usage: Any, counted: Usage
-) -> None:
+)
+def test_the_verdict_says_what_it_cost(endpoint: Endpoint, usage: Any, counted: Usage) -> None:
     bodies = {CHAT: OK, Endpoint.RESPONSES: response(MESSAGE), Endpoint.MESSAGES: message(SPOKEN)}
     body = orjson.dumps(bodies[endpoint] | {"usage": usage, "model": "m-2"})
 
@@ -253,10 +277,12 @@ def test_the_verdict_says_what_it_cost(
 
 STREAMS = {
     CHAT: chat.expanded(said(called('{"a":1}')) | {"usage": {"prompt_tokens": 2}}, usage=True),
-    TEXT: chat.expanded({"choices": [{"index": 0, "text": "ok", "finish_reason": "stop"}]}, usage=True),
+    TEXT: chat.expanded(
+        {"choices": [{"index": 0, "text": "ok", "finish_reason": "stop"}]}, usage=True
+    ),
     Endpoint.RESPONSES: responses.expanded(response(MESSAGE, usage={"input_tokens": 2})),
     Endpoint.MESSAGES: messages.expanded(message(SPOKEN) | {"usage": {"input_tokens": 2}}),
-}  # fmt: skip
+}
 DIALECTS = pytest.mark.parametrize("endpoint", STREAMS, ids=lambda endpoint: endpoint.name)
 
 
@@ -317,9 +343,12 @@ def test_what_may_follow_the_end_marker(endpoint: Endpoint, more: bytes, reason:
         ([{"role": "assistant", "content": ""}, "stop"], "empty"),
         ([{"content": "hi"}, "content_filter"], "finish"),
         ([{"content": "hi"}, "stop"], ""),
-        ([{"tool_calls": [{"index": 1, "function": {"name": "f", "arguments": "{"}}]}, "stop"], "arguments"),
+        (
+            [{"tool_calls": [{"index": 1, "function": {"name": "f", "arguments": "{"}}]}, "stop"],
+            "arguments",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_stream_is_judged_as_the_answer_it_amounts_to(chunks: list[Any], reason: str) -> None:
     choices = [
         {"delta": {}, "finish_reason": one} if isinstance(one, str) else {"delta": one}
@@ -340,7 +369,12 @@ def test_each_choice_of_a_stream_has_to_finish() -> None:
 
 @pytest.mark.parametrize(
     ("body", "reason"),
-    [(b"", "cut"), (b"data: [DONE]\n\n", "empty"), (b"data: x\n\n", "malformed"), (b"{}", "cut")],
+    [
+        (b"", "cut"),
+        (b"data: [DONE]\n\n", "malformed"),
+        (b"data: x\n\n", "malformed"),
+        (b"{}", "cut"),
+    ],
 )
 def test_streams_that_are_none(body: bytes, reason: str) -> None:
     assert streamed(CHAT, body) == reason
@@ -353,14 +387,37 @@ def test_vectors_do_not_stream() -> None:
 FORMS: Any = st.sampled_from(["json", "events"])
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-1, 2) | st.sampled_from(["", "x", "stop", "message"]),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(
-            "choices index delta message content text tool_calls function name arguments status type "
-            "finish_reason stop_reason output data embedding usage model error incomplete_details".split()
-        ),
-        inner,
-        max_size=5,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "choices",
+                    "index",
+                    "delta",
+                    "message",
+                    "content",
+                    "text",
+                    "tool_calls",
+                    "function",
+                    "name",
+                    "arguments",
+                    "status",
+                    "type",
+                    "finish_reason",
+                    "stop_reason",
+                    "output",
+                    "data",
+                    "embedding",
+                    "usage",
+                    "model",
+                    "error",
+                    "incomplete_details",
+                ]
+            ),
+            inner,
+            max_size=5,
+        )
     ),
     max_leaves=15,
 )

@@ -52,10 +52,16 @@ def test_each_unknown_text_is_asked_for_once() -> None:
         ([1, 2], [0], [1, 2]),
     ],
 )
-def test_only_what_is_unknown_goes_upstream(given_input: Any, places: list[int], asked: Any) -> None:
+def test_only_what_is_unknown_goes_upstream(
+    given_input: Any, places: list[int], asked: Any
+) -> None:
     fields = {"model": "m", "input": given_input, "dimensions": 8, "cache": {"ttl": 5}}
 
-    assert orjson.loads(remainder(fields, places)) == {"model": "m", "input": asked, "dimensions": 8}
+    assert orjson.loads(remainder(fields, places)) == {
+        "model": "m",
+        "input": asked,
+        "dimensions": 8,
+    }
 
 
 def answer(data: list[Any], **more: Any) -> bytes:
@@ -72,12 +78,18 @@ def test_vectors_follow_the_index_and_not_the_position() -> None:
     found = pieces(body, [3, 3])
 
     assert found is not None
-    assert [orjson.loads(one.body)["data"] for one in found] == [[vector(0, [0.1])], [vector(0, [0.2])]]
+    assert [orjson.loads(one.body)["data"] for one in found] == [
+        [vector(0, [0.1])],
+        [vector(0, [0.2])],
+    ]
 
 
 def test_known_and_new_vectors_are_numbered_as_asked() -> None:
     known = pieces(answer([vector(0, [9.5])], usage={"prompt_tokens": 4}), [1]) or []
-    new = pieces(answer([vector(0, [1.5]), vector(1, [2.5])], usage={"prompt_tokens": 6}), [2, 4]) or []
+    new = (
+        pieces(answer([vector(0, [1.5]), vector(1, [2.5])], usage={"prompt_tokens": 6}), [2, 4])
+        or []
+    )
     body = orjson.loads(merged([new[0], known[0], new[1], new[0]]) or b"")
 
     assert body == {
@@ -131,7 +143,9 @@ def test_larger_texts_have_the_larger_share() -> None:
     ]
 
 
-@pytest.mark.parametrize(("item", "expected"), [("ab", 2), ("退款", 6), ([5, 6, 7], 3), ("\ud800", 3)])
+@pytest.mark.parametrize(
+    ("item", "expected"), [("ab", 2), ("退款", 6), ([5, 6, 7], 3), ("\ud800", 3)]
+)
 def test_size(item: Any, expected: int) -> None:
     assert size(item) == expected
 
@@ -158,7 +172,9 @@ def test_an_answer_that_is_not_complete_is_not_taken_apart(body: bytes) -> None:
     assert pieces(body, [1, 1]) is None
 
 
-@pytest.mark.parametrize("other", [b"", b"{}", b'{"data":5}', b'{"data":[]}', b"\xff", b"[" * 100_000])
+@pytest.mark.parametrize(
+    "other", [b"", b"{}", b'{"data":5}', b'{"data":[]}', b"\xff", b"[" * 100_000]
+)
 def test_a_piece_that_cannot_be_read_is_noticed(other: bytes) -> None:
     good = Piece(answer([vector(0, [1])]))
 

@@ -144,14 +144,38 @@ def test_deltas_too_deep_to_be_merged_are_not() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 2) | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(
-            "choices index delta message content text tool_calls function logprobs usage error type "
-            "output item part summary response content_block partial_json citation input id".split()
-        ),
-        inner,
-        max_size=4,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "choices",
+                    "index",
+                    "delta",
+                    "message",
+                    "content",
+                    "text",
+                    "tool_calls",
+                    "function",
+                    "logprobs",
+                    "usage",
+                    "error",
+                    "type",
+                    "output",
+                    "item",
+                    "part",
+                    "summary",
+                    "response",
+                    "content_block",
+                    "partial_json",
+                    "citation",
+                    "input",
+                    "id",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=12,
 )
@@ -213,19 +237,35 @@ def test_what_has_no_usage_is_the_same_object(body: bytes) -> None:
 @pytest.mark.parametrize(
     ("endpoint", "name", "said"),
     [
-        (Endpoint.CHAT, "", {"error": {"message": "m", "type": "server_error", "param": None, "code": "c"}}),
-        (Endpoint.COMPLETIONS, "", {"error": {"message": "m", "type": "server_error", "param": None, "code": "c"}}),
-        (Endpoint.MESSAGES, "error", {"type": "error", "error": {"type": "api_error", "message": "m"}}),
+        (
+            Endpoint.CHAT,
+            "",
+            {"error": {"message": "m", "type": "server_error", "param": None, "code": "c"}},
+        ),
+        (
+            Endpoint.COMPLETIONS,
+            "",
+            {"error": {"message": "m", "type": "server_error", "param": None, "code": "c"}},
+        ),
+        (
+            Endpoint.MESSAGES,
+            "error",
+            {"type": "error", "error": {"type": "api_error", "message": "m"}},
+        ),
         (
             Endpoint.RESPONSES,
             "error",
             {
-                "type": "error", "code": "c", "message": "m", "param": None, "sequence_number": 0,
+                "type": "error",
+                "code": "c",
+                "message": "m",
+                "param": None,
+                "sequence_number": 0,
                 "error": {"message": "m", "type": "server_error", "param": None, "code": "c"},
             },
         ),
     ],
-)  # fmt: skip
+)
 def test_a_broken_stream_says_so(endpoint: Endpoint, name: str, said: dict[str, Any]) -> None:
     (event,) = sse.split(failure(endpoint, "m", "c"))
 

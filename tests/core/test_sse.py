@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from proxy.core import sse
 
 LINE_ENDS = [b"\n", b"\r\n", b"\r"]
 # Little alphabet, so that framings meet in every mixture.
 STREAMS = st.lists(
-    st.sampled_from([b"data: a", b"data:", b":", b"x", b" ", b"\n", b"\r", b"\r\n", "é€😀".encode()]),
+    st.sampled_from(
+        [b"data: a", b"data:", b":", b"x", b" ", b"\n", b"\r", b"\r\n", "é€😀".encode()]
+    ),
     max_size=40,
 ).map(b"".join)
 
 
 def chunked(body: bytes, cuts: list[int]) -> list[bytes]:
     places = [0, *sorted(cut % (len(body) + 1) for cut in cuts), len(body)]
-    return [body[a:b] for a, b in zip(places, places[1:], strict=False)]
+    return [body[a:b] for a, b in pairwise(places)]
 
 
 @given(STREAMS, st.lists(st.integers(0, 500)))

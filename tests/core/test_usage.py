@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -32,6 +33,7 @@ TOKENS = {"prompt_tokens": 3, "completion_tokens": 4}
         (b'data:{"choices":[{}],"usage":null}\r\n\r\n', b'data:{"choices":[{}]}\r\n\r\n'),
         (b'data: {"a":1 , "usage" : null , "b":"\\""}\n\n', b'data: {"a":1 , "b":"\\""}\n\n'),
         (b'data: {"usage":null}\n\n', b"data: {}\n\n"),
+        (b'data: { "usage":null,"b":1}\n\n', b'data: { "b":1}\n\n'),
         (event({"choices": [], "usage": TOKENS}), b""),
         (b"id: 5\n" + event({"choices": [], "usage": TOKENS}), b""),
     ],
@@ -62,7 +64,12 @@ def test_not_hidden(shown: bytes) -> None:
 
 
 def test_only_the_null_usage_of_the_chunk_itself_is_cut() -> None:
-    chunk = {"x": {"usage": None}, "choices": [{"usage": None}], "usage": None, "y": [{}]}
+    chunk: dict[str, Any] = {
+        "x": {"usage": None},
+        "choices": [{"usage": None}],
+        "usage": None,
+        "y": [{}],
+    }
 
     assert usage.hidden(event(chunk)) == event({k: v for k, v in chunk.items() if k != "usage"})
 
@@ -97,7 +104,7 @@ def test_the_filter_of_a_live_stream_says_what_the_whole_would(
     body = b"".join(events)
     places = [0, *sorted(cut % (len(body) + 1) for cut in cuts), len(body)]
     live = UsageFilter()
-    seen = b"".join(live.feed(body[a:b]) for a, b in zip(places, places[1:], strict=False))
+    seen = b"".join(live.feed(body[a:b]) for a, b in pairwise(places))
 
     assert seen + live.finish() == usage.hidden_all(body)
 

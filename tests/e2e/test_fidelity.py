@@ -83,7 +83,7 @@ async def test_every_method_passes_with_its_headers(
         credential(upstream),
         ("X-Odd-CASE", "Ü".encode().decode("latin-1")),
         ("X-Twice", "a"),
-        ("x-twice", "b, c"),
+        ("X-Twice", "b, c"),
         ("Cookie", "mine=1"),
         ("User-Agent", "me/1"),
     )
@@ -96,6 +96,16 @@ async def test_every_method_passes_with_its_headers(
     assert (got.status, got.head.reason) == (207, "Very Odd")
     assert end_to_end(got.head.headers, *OURS) == sent
     assert got.body == b"\x00\x01"
+
+
+async def test_repeats_spelled_differently_are_all_kept(
+    gateway: Gateway, upstream: Channel
+) -> None:
+    given = [credential(upstream), ("X-Twice", "a"), ("x-twice", "b"), ("X-TWICE", "c")]
+    await ask(gateway.port, "GET", "/v1/models", given)
+    await post(gateway.port, upstream.key, ASKED, *given[1:])
+
+    assert [seen.all("x-twice") for seen in upstream.seen] == [["a", "b", "c"]] * 2
 
 
 async def test_head_has_the_length_of_what_it_leaves_out(

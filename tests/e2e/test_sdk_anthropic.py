@@ -41,8 +41,21 @@ def test_the_second_message_comes_from_the_cache(client: Anthropic, upstream: Ch
     assert first.parse() == second.parse()
     assert first.parse().content[0].model_dump()["text"] == "#1"
     assert (first.headers["x-cache"], second.headers["x-cache"]) == ("MISS", "HIT")
-    assert upstream.seen[0].get("x-api-key") == upstream.key
     assert upstream.calls == 1
+
+
+def test_keys_in_their_own_header_are_tenants_too(gateway: Gateway, upstream: Channel) -> None:
+    root = gateway.base_url.removesuffix("/v1")
+    texts = []
+    for key in (upstream.key, f"{upstream.key}-2", upstream.key):
+        sent = {"X-Api-Key": key, "Authorization": anthropic.omit}
+        with Anthropic(api_key=key, base_url=root, default_headers=sent) as client:
+            message = client.messages.create(model="m", max_tokens=9, messages=ASKED)
+            texts.append(message.content[0].model_dump()["text"])
+
+    assert texts == ["#1", "#2", "#1"]
+    assert [seen.get("x-api-key") for seen in upstream.seen] == [upstream.key, f"{upstream.key}-2"]
+    assert upstream.seen[0].get("authorization") is None
 
 
 def test_the_stream_helper_assembles_a_hit(client: Anthropic, upstream: Channel) -> None:

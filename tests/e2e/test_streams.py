@@ -195,10 +195,11 @@ async def test_a_cut_json_answer_is_a_bad_gateway(
 @pytest.mark.parametrize(
     "reply",
     [
-        Reply(hold=0.02, ending="rst", framing="given", headers=(("X", "1"),), status=200),
+        Reply(hold=0.02, silent=True, ending="rst"),
+        Reply(silent=True, ending="fin"),
         Reply((b"garbage",), framing="given", headers=(("Content-Length", "x"),), ending="fin"),
     ],
-    ids=["no body", "nonsense"],
+    ids=["reset", "closed", "nonsense"],
 )
 async def test_an_upstream_that_speaks_no_http_is_a_bad_gateway(
     gateway: Gateway, upstream: Channel, reply: Reply

@@ -41,8 +41,6 @@ class Place:
         if directory.exists() and not directory.is_dir():
             set_aside(directory)
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with suppress(PermissionError):  # A volume's root may belong to somebody else.
-            directory.chmod(0o700)
         self.first = False
         """Whether nobody else used the directory when this process entered."""
         self._users: int | None = os.open(directory / "users", os.O_RDWR | os.O_CREAT, 0o600)
@@ -76,10 +74,12 @@ class Place:
 
     def _prepare(self) -> str | None:
         reason = self._unsound() if self.data.exists() else None
-        if reason == "size":
-            self.data.unlink()
+        if reason == "size" and (self._open_mark.exists() or self._closed_mark.exists()):
+            self.data.unlink()  # Certainly ours, and in the way of who wants the space back.
         if reason is not None:
             self.reset()
+        # Who held its locks is gone, whatever it says.
+        (self.directory / "lock.mdb").unlink(missing_ok=True)
         self._closed_mark.unlink(missing_ok=True)
         _write(self._open_mark, _boot())
         return reason

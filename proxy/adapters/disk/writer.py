@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -29,6 +30,7 @@ STEP: Final = 128
 than a few milliseconds, and the pages that it copies fit into what is kept free."""
 _PORTION: Final = 8
 """Part of the file that one transaction may write, for the same reasons."""
+_TRIES: Final = 20
 _PAGE: Final = 4096
 """Four of these for each value: its own last one, a leaf of either table, what lies above."""
 
@@ -74,6 +76,7 @@ class Writer:
         self._file = file
         self._emit = emit
         self._batches: SimpleQueue[Batch] = SimpleQueue()
+        self._stuck = 0
         self._thread = threading.Thread(target=self._run, name="disk-writer", daemon=True)
         self._thread.start()
 
@@ -90,42 +93,56 @@ class Writer:
         stopped = False
         while not stopped:
             batch, done = self._batches.get()
-            done(self._work(batch))
+            try:
+                results = self._work(batch)
+            except Exception as error:  # The top of a thread: without it, nobody is ever answered.
+                results = [_failed(error) for _ in batch]
+            done(results)
             stopped = any(isinstance(job, Stop) for job in batch)
 
     def _work(self, batch: list[Job]) -> list[Result]:
         results: list[Result] = []
-        for steps in _portions([_step(job) for job in batch], self._file.limit // _PORTION):
+        limit = self._file.limit
+        for steps in _portions([_fitting(_step(job), limit) for job in batch], limit // _PORTION):
             try:
                 results += self._commit(steps)
-            except lmdb.MapFullError as error:
-                # Not even room to delete: something that reads holds on to every free page.
-                self._file.condemn()
-                results += [_failed(error) for _ in steps]
+                self._stuck = 0
             except (lmdb.Error, OSError) as error:
+                self._consider(error)
                 results += [_failed(error) for _ in steps]
         return self._afterwards(batch, results)
 
     def _commit(self, steps: list[Step]) -> list[Result]:
         """All in one transaction; one by one if that does not fit."""
-        self._make_room(sum(step.cost for step in steps))
         try:
-            with self._file.change() as (txn, tables):
-                return [step.act(txn, tables) for step in steps]
+            results = self._change(steps)
         except lmdb.MapFullError:
+            results = None
+        if results is None:
             self._file.forget_dead_readers()
-        return [self._alone(step) for step in steps]
+            results = [self._alone(step) for step in steps]
+        return results
 
     def _alone(self, step: Step) -> Result:
         """One step, if need be with ever more room: a large value needs pages side by side."""
         for share in (0, 8, 2):
-            try:
-                self._make_room(step.cost + (self._file.limit // share if share else 0))
-                with self._file.change() as (txn, tables):
-                    return step.act(txn, tables)
-            except lmdb.MapFullError:
-                continue
+            self._make_room(step.cost + (self._file.limit // share if share else 0))
+            with suppress(lmdb.MapFullError):
+                results = self._change([step])
+                if results is not None:
+                    return results[0]
         return StoreError(TIER, "no room")
+
+    def _change(self, steps: list[Step]) -> list[Result] | None:
+        """All in one transaction, or None: others have filled the room that was made."""
+        cost = sum(step.cost for step in steps)
+        for _ in range(_TRIES):
+            self._make_room(cost)
+            with self._file.change() as (txn, tables):
+                # Only under the write lock is this certain.
+                if not cost or tree.used(txn, tables) + cost <= self._file.limit:
+                    return [step.act(txn, tables) for step in steps]
+        return None
 
     def _make_room(self, wanted: int) -> None:
         """Drop what expires soonest until `wanted` bytes fit below the limit."""
@@ -142,6 +159,14 @@ class Writer:
                 evicted += tree.drop_soonest(txn, tables, count, before=float("inf"))
         if evicted:
             self._emit(Evicted(TIER, "size", evicted))
+
+    def _consider(self, error: Exception) -> None:
+        """A file that stays too full even to delete from is given up. For a while it may be
+        something that reads, such as a copy being made, and holds on to all free pages."""
+        if isinstance(error, lmdb.MapFullError) and not self._file.forget_dead_readers():
+            self._stuck += 1
+            if self._stuck >= _TRIES:
+                self._file.condemn()
 
     def _afterwards(self, batch: list[Job], results: list[Result]) -> list[Result]:
         """What happens to the file itself, outside of any transaction."""
@@ -165,6 +190,13 @@ class Step(NamedTuple):
 
     cost: int
     act: Callable[[Txn, Tree], Result]
+
+
+def _fitting(step: Step, limit: int) -> Step:
+    """Refuse what only an almost empty file could take, before room is made for it."""
+    if step.cost <= limit // 2:
+        return step
+    return Step(0, lambda txn, tables: StoreError(TIER, "too large"))
 
 
 def _portions(steps: list[Step], limit: int) -> Iterator[list[Step]]:

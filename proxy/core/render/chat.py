@@ -7,12 +7,13 @@ from typing import Any, Final
 import orjson
 
 from proxy.core import sse
-from proxy.core.render.delta import merge, update
+from proxy.core.render.delta import continued, merge, update
 
 _CHAT_CHUNK: Final = "chat.completion.chunk"
 _CHAT: Final = "chat.completion"
 # What every chunk of a stream repeats; other fields of a body go with the last chunk.
 _HEAD: Final = ("id", "object", "created", "model", "service_tier", "system_fingerprint")
+_CONTINUED: Final = ("text", "logprobs")
 # Thinking comes before speaking.
 _FIRST: Final = ("reasoning_content", "reasoning", "reasoning_details")
 
@@ -53,10 +54,13 @@ def _add(choices: dict[int, dict[str, Any]], pieces: Any) -> bool:
         if not isinstance(piece, dict) or type(index := piece.pop("index", 0)) is not int:
             return False
         choice = choices.setdefault(index, {"index": index})
-        # These three are continued from chunk to chunk, all else is restated.
-        for key in ("delta", "text", "logprobs"):
+        # These are continued from chunk to chunk, all else is restated.
+        delta = piece.pop("delta", None)
+        if isinstance(delta, dict):
+            merge(choice.setdefault("delta", {}), delta)
+        for key in _CONTINUED:
             if key in piece:
-                merge(choice, {key: piece.pop(key)})
+                choice[key] = continued(key, choice.get(key), piece.pop(key))
         update(choice, piece)
     return True
 
@@ -66,7 +70,7 @@ def _whole(choice: dict[str, Any]) -> dict[str, Any]:
     if "delta" not in choice:
         return choice
     message = choice.pop("delta")
-    if isinstance(message, dict) and isinstance(calls := message.get("tool_calls"), list):
+    if isinstance(calls := message.get("tool_calls"), list):
         for call in calls:
             if isinstance(call, dict):
                 call.pop("index", None)

@@ -14,11 +14,20 @@ def merge(whole: dict[str, Any], delta: dict[str, Any]) -> None:
     Strings are continued, lists extended, indexed objects and dicts merged, all else replaced;
     null says nothing. Names, once given, stay.
     """
-    for key, value in delta.items():
-        whole[key] = _continued(key, whole.get(key), value)
+    for key, new in delta.items():
+        old = whole.get(key)
+        if isinstance(new, str) and isinstance(old, str) and key not in _NAMES:
+            # With no other reference to it, the text grows in place: ten thousand deltas are
+            # not ten thousand copies.
+            whole[key] = None
+            old += new
+            whole[key] = old
+        else:
+            whole[key] = continued(key, old, new)
 
 
-def _continued(key: str, old: Any, new: Any) -> Any:
+def continued(key: str, old: Any, new: Any) -> Any:
+    """What becomes of one field by one more delta; `old` is None where there was none."""
     if new is None:
         return old
     if isinstance(new, str) and isinstance(old, str):
@@ -55,15 +64,13 @@ def update(whole: dict[str, Any], news: dict[str, Any]) -> None:
     For fields beside the delta: they are repeated (`model`, filter results), not continued, but
     lists come in pieces (token ids).
     """
-    for key, value in news.items():
-        match whole.get(key), value:
-            case None, _:
-                whole[key] = value
-            case _, None:
-                pass
-            case dict() as old, dict():
-                whole[key] = old | value
-            case list() as old, list():
-                whole[key] = old + value
-            case _:
-                whole[key] = value
+    for key, new in news.items():
+        old = whole.get(key)
+        if old is None:
+            whole[key] = new
+        elif isinstance(old, dict) and isinstance(new, dict):
+            whole[key] = old | new
+        elif isinstance(old, list) and isinstance(new, list):
+            whole[key] = old + new
+        elif new is not None:
+            whole[key] = new

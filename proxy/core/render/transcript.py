@@ -35,7 +35,7 @@ def read(body: bytes) -> Transcript | None:
         elif payload.startswith(b"[DONE]"):
             done = True
         else:
-            found = _parsed(payload)
+            found = parsed(payload)
             if found is None:
                 return None
             failed = failed or _is_error(event, found)
@@ -43,9 +43,10 @@ def read(body: bytes) -> Transcript | None:
     return Transcript(objects, done, failed, trailing)
 
 
-def _parsed(payload: bytes) -> dict[str, Any] | None:
+def parsed(text: bytes) -> dict[str, Any] | None:
+    """The JSON object that a text is, or None."""
     try:
-        found = orjson.loads(payload)
+        found = orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
     return found if isinstance(found, dict) else None

@@ -24,7 +24,9 @@ ANY = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=5,
 )
-UNKNOWN = st.dictionaries(st.sampled_from(["x_one", "timings", "note", "citations"]), ANY, max_size=2)
+UNKNOWN = st.dictionaries(
+    st.sampled_from(["x_one", "timings", "note", "citations"]), ANY, max_size=2
+)
 TOKEN = st.fixed_dictionaries({"token": TEXT, "logprob": st.floats(-9, 0), "bytes": st.none()})
 LOGPROBS = st.fixed_dictionaries(
     {"content": st.none() | st.lists(TOKEN, max_size=3), "refusal": st.none() | st.lists(TOKEN)}
@@ -34,7 +36,9 @@ CALL = st.one_of(
         {
             "id": TEXT,
             "type": st.just("function"),
-            "function": st.fixed_dictionaries({"name": TEXT, "arguments": TEXT}, optional={"x": SCALAR}),
+            "function": st.fixed_dictionaries(
+                {"name": TEXT, "arguments": TEXT}, optional={"x": SCALAR}
+            ),
         }
     ),
     st.fixed_dictionaries(
@@ -53,21 +57,29 @@ MESSAGE = st.builds(
         optional={
             "refusal": st.none() | TEXT,
             "reasoning_content": st.none() | TEXT,
-            "reasoning_details": st.lists(st.fixed_dictionaries({"type": TEXT, "text": TEXT}), max_size=2),
+            "reasoning_details": st.lists(
+                st.fixed_dictionaries({"type": TEXT, "text": TEXT}), max_size=2
+            ),
             "tool_calls": st.none() | st.lists(CALL, max_size=3),
             "function_call": st.fixed_dictionaries({"name": TEXT, "arguments": TEXT}),
-            "audio": st.none() | st.fixed_dictionaries({"id": TEXT, "data": TEXT, "expires_at": st.integers(0, 9)}),
-            "annotations": st.lists(st.fixed_dictionaries({"type": TEXT, "url_citation": ANY}), max_size=2),
+            "audio": st.none()
+            | st.fixed_dictionaries({"id": TEXT, "data": TEXT, "expires_at": st.integers(0, 9)}),
+            "annotations": st.lists(
+                st.fixed_dictionaries({"type": TEXT, "url_citation": ANY}), max_size=2
+            ),
         },
     ),
-)  # fmt: skip
+)
 FINISH = st.sampled_from(["stop", "length", "tool_calls", None])
 HEAD: dict[str, Any] = {"id": TEXT, "created": st.integers(0, 2**31), "model": TEXT}
 TAIL: dict[str, Any] = {
     "system_fingerprint": st.none() | TEXT,
     "service_tier": st.none() | TEXT,
     "usage": st.fixed_dictionaries(
-        {"prompt_tokens": st.integers(0, 2**53), "details": st.dictionaries(TEXT, st.integers(0, 9))}
+        {
+            "prompt_tokens": st.integers(0, 2**53),
+            "details": st.dictionaries(TEXT, st.integers(0, 9)),
+        }
     ),
 }
 
@@ -83,8 +95,10 @@ def bodies(kind: str, choice: Any) -> Any:
 
 
 def choice_of(**fields: Any) -> Any:
-    rest = st.fixed_dictionaries(fields | {"finish_reason": FINISH}, optional={"logprobs": st.none() | LOGPROBS})
-    return st.builds(dict.__or__, UNKNOWN, rest)  # fmt: skip
+    rest = st.fixed_dictionaries(
+        fields | {"finish_reason": FINISH}, optional={"logprobs": st.none() | LOGPROBS}
+    )
+    return st.builds(dict.__or__, UNKNOWN, rest)
 
 
 def back(stream: bytes | None) -> dict[str, Any] | None:
@@ -108,7 +122,14 @@ def test_a_completion_comes_back_from_its_stream(body: dict[str, Any]) -> None:
 
 def chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> dict[str, Any]:
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    return {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice], **more}  # fmt: skip
+    return {
+        "id": "c1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "m",
+        "choices": [choice],
+        **more,
+    }
 
 
 def call(index: int, **function: str) -> dict[str, Any]:
@@ -139,13 +160,21 @@ def test_calls_that_begin_at_one_and_interleave_are_neither_mixed_nor_invented()
                 "role": "assistant",
                 "content": None,
                 "tool_calls": [
-                    {"id": "call_0", "type": "function", "function": {"name": "a", "arguments": '{"y":2}'}},
-                    {"id": "call_1", "type": "function", "function": {"name": "b", "arguments": '{"x":1}'}},
+                    {
+                        "id": "call_0",
+                        "type": "function",
+                        "function": {"name": "a", "arguments": '{"y":2}'},
+                    },
+                    {
+                        "id": "call_1",
+                        "type": "function",
+                        "function": {"name": "b", "arguments": '{"x":1}'},
+                    },
                 ],
             },
             "finish_reason": "tool_calls",
         }
-    ]  # fmt: skip
+    ]
 
 
 def test_a_single_call_at_index_one_stays_single() -> None:
@@ -203,7 +232,10 @@ def test_choices_of_a_stream_are_told_apart_by_index() -> None:
     body = chat.merged(chunks)
 
     assert body is not None
-    assert [(c["index"], c["message"]["content"]) for c in body["choices"]] == [(0, "aA"), (1, "bB")]
+    assert [(c["index"], c["message"]["content"]) for c in body["choices"]] == [
+        (0, "aA"),
+        (1, "bB"),
+    ]
 
 
 def test_calls_without_index_are_calls_of_their_own() -> None:
@@ -233,11 +265,22 @@ ANSWER: dict[str, Any] = {
                 "content": "Sure.",
                 "refusal": None,
                 "tool_calls": [
-                    {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}},
-                    {"id": "call_b", "type": "function", "function": {"name": "g", "arguments": "{}"}},
+                    {
+                        "id": "call_a",
+                        "type": "function",
+                        "function": {"name": "f", "arguments": '{"a":1}'},
+                    },
+                    {
+                        "id": "call_b",
+                        "type": "function",
+                        "function": {"name": "g", "arguments": "{}"},
+                    },
                 ],
             },
-            "logprobs": {"content": [{"token": "Sure.", "logprob": -0.1, "bytes": None, "top_logprobs": []}], "refusal": None},
+            "logprobs": {
+                "content": [{"token": "Sure.", "logprob": -0.1, "bytes": None, "top_logprobs": []}],
+                "refusal": None,
+            },
             "finish_reason": "tool_calls",
         },
         {
@@ -249,7 +292,7 @@ ANSWER: dict[str, Any] = {
     ],
     "usage": {"prompt_tokens": 5, "completion_tokens": 6, "total_tokens": 11},
     "timings": {"ms": 1},
-}  # fmt: skip
+}
 
 
 def test_a_stream_has_the_shape_that_providers_send() -> None:
@@ -279,27 +322,38 @@ def test_a_stream_has_no_usage_unless_asked_for() -> None:
 def test_the_official_sdk_assembles_what_was_stored() -> None:
     state = ChatCompletionStreamState()
     for event in sse.split(chat.expanded(ANSWER, usage=True) or b"")[:-1]:
-        state.handle_chunk(ChatCompletionChunk.model_validate_json(sse.data(event) or b"", strict=True))
+        state.handle_chunk(
+            ChatCompletionChunk.model_validate_json(sse.data(event) or b"", strict=True)
+        )
     final = state.get_final_completion()
     expected = ChatCompletion.model_validate(ANSWER)
 
     assert final.usage == expected.usage
     for ours, theirs in zip(final.choices, expected.choices, strict=True):
         assert ours.finish_reason == theirs.finish_reason
-        assert (ours.logprobs and ours.logprobs.content) == (theirs.logprobs and theirs.logprobs.content)
+        assert (ours.logprobs and ours.logprobs.content) == (
+            theirs.logprobs and theirs.logprobs.content
+        )
         assert ours.message.content == theirs.message.content
-        assert [c.model_dump(exclude={"function": {"parsed_arguments"}, "index": True}) for c in ours.message.tool_calls or []] == [
-            c.model_dump() for c in theirs.message.tool_calls or []
-        ]  # fmt: skip
+        assert [
+            c.model_dump(exclude={"function": {"parsed_arguments"}, "index": True})
+            for c in ours.message.tool_calls or []
+        ] == [c.model_dump() for c in theirs.message.tool_calls or []]
 
 
 def test_the_official_sdk_reads_a_completions_stream() -> None:
     body = {
-        "id": "cmpl-1", "object": "text_completion", "created": 1, "model": "m",
+        "id": "cmpl-1",
+        "object": "text_completion",
+        "created": 1,
+        "model": "m",
         "choices": [{"index": 0, "text": "tea", "logprobs": None, "finish_reason": "stop"}],
-    }  # fmt: skip
+    }
     events = sse.split(chat.expanded(body, usage=False) or b"")[:-1]
-    parts: list[Any] = [construct_type(type_=Completion, value=orjson.loads(sse.data(event) or b"")) for event in events]
+    parts: list[Any] = [
+        construct_type(type_=Completion, value=orjson.loads(sse.data(event) or b""))
+        for event in events
+    ]
 
     assert "".join(part.choices[0].text for part in parts) == "tea"
 

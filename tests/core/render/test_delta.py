@@ -21,11 +21,14 @@ from proxy.core.render.delta import merge, update
         ([{"n": 1, "b": True}, {"n": 2, "b": False}], {"n": 2, "b": False}),
         ([{"tokens": [1, 2]}, {"tokens": [3]}], {"tokens": [1, 2, 3]}),
         ([{"notes": [{"a": 1}]}, {"notes": [{"a": 1}]}], {"notes": [{"a": 1}, {"a": 1}]}),
-        ([{"audio": {"data": "x"}}, {"audio": {"data": "y", "id": 1}}], {"audio": {"data": "xy", "id": 1}}),
+        (
+            [{"audio": {"data": "x"}}, {"audio": {"data": "y", "id": 1}}],
+            {"audio": {"data": "xy", "id": 1}},
+        ),
         ([{"notes": []}, {"notes": None}], {"notes": []}),
         ([{"x": "a"}, {"x": 1}], {"x": 1}),
     ],
-)  # fmt: skip
+)
 def test_merge(deltas: list[dict[str, Any]], whole: dict[str, Any]) -> None:
     merged: dict[str, Any] = {}
     for delta in deltas:

@@ -126,27 +126,62 @@ def test_the_official_sdk_assembles_what_was_stored() -> None:
         snapshot = accumulate_event(event=told_event, current_snapshot=snapshot, json_bufs=buffers)
     expected = Message.model_validate(ANSWER)
 
-    assert [one.to_dict() for one in snapshot.content] == [one.to_dict() for one in expected.content]
+    assert [one.to_dict() for one in snapshot.content] == [
+        one.to_dict() for one in expected.content
+    ]
     assert (snapshot.stop_reason, snapshot.usage) == (expected.stop_reason, expected.usage)
 
 
 def test_a_real_stream_makes_the_message() -> None:
     events: list[dict[str, Any]] = [
-        {"type": "message_start", "message": {"id": "m", "content": [], "stop_reason": None, "usage": {"input_tokens": 4, "output_tokens": 1}}},
+        {
+            "type": "message_start",
+            "message": {
+                "id": "m",
+                "content": [],
+                "stop_reason": None,
+                "usage": {"input_tokens": 4, "output_tokens": 1},
+            },
+        },
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
         {"type": "ping"},
         {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "He"}},
         {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "y"}},
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "citations_delta", "citation": {"n": 1}}},
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "citations_delta", "citation": {"n": 1}},
+        },
         {"type": "content_block_stop", "index": 0},
-        {"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "t", "name": "f", "input": {}}},
-        {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": ""}},
-        {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": '{"a"'}},
-        {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": ":1}"}},
+        {
+            "type": "content_block_start",
+            "index": 1,
+            "content_block": {"type": "tool_use", "id": "t", "name": "f", "input": {}},
+        },
+        {
+            "type": "content_block_delta",
+            "index": 1,
+            "delta": {"type": "input_json_delta", "partial_json": ""},
+        },
+        {
+            "type": "content_block_delta",
+            "index": 1,
+            "delta": {"type": "input_json_delta", "partial_json": '{"a"'},
+        },
+        {
+            "type": "content_block_delta",
+            "index": 1,
+            "delta": {"type": "input_json_delta", "partial_json": ":1}"},
+        },
         {"type": "content_block_stop", "index": 1},
-        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 7, "input_tokens": None}, "context_management": {"x": 1}},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": "tool_use"},
+            "usage": {"output_tokens": 7, "input_tokens": None},
+            "context_management": {"x": 1},
+        },
         {"type": "message_stop"},
-    ]  # fmt: skip
+    ]
 
     assert messages.merged(events) == {
         "id": "m",

@@ -70,14 +70,35 @@ ANSWER: dict[str, Any] = {
                 {
                     "type": "output_text",
                     "text": "Five points.",
-                    "annotations": [{"type": "url_citation", "start_index": 0, "end_index": 4, "title": "t", "url": "u"}],
+                    "annotations": [
+                        {
+                            "type": "url_citation",
+                            "start_index": 0,
+                            "end_index": 4,
+                            "title": "t",
+                            "url": "u",
+                        }
+                    ],
                     "logprobs": [],
                 },
                 {"type": "refusal", "refusal": "Not that."},
             ],
         },
-        {"id": "fc_1", "type": "function_call", "status": "completed", "call_id": "c1", "name": "f", "arguments": '{"a":1}'},
-        {"id": "ct_1", "type": "custom_tool_call", "call_id": "c2", "name": "g", "input": "free text"},
+        {
+            "id": "fc_1",
+            "type": "function_call",
+            "status": "completed",
+            "call_id": "c1",
+            "name": "f",
+            "arguments": '{"a":1}',
+        },
+        {
+            "id": "ct_1",
+            "type": "custom_tool_call",
+            "call_id": "c2",
+            "name": "g",
+            "input": "free text",
+        },
     ],
     "usage": {
         "input_tokens": 3,
@@ -86,7 +107,7 @@ ANSWER: dict[str, Any] = {
         "output_tokens_details": {"reasoning_tokens": 2},
         "total_tokens": 8,
     },
-}  # fmt: skip
+}
 
 
 def told(body: dict[str, Any]) -> list[dict[str, Any]]:
@@ -113,26 +134,44 @@ def test_events_come_in_the_order_of_the_api() -> None:
     assert [event["sequence_number"] for event in events] == list(range(len(events)))
     assert events[-1]["response"] == ANSWER
     assert events[0]["response"] | {"output": 0} == ANSWER | {
-        "status": "in_progress", "usage": None, "output": 0
-    }  # fmt: skip
+        "status": "in_progress",
+        "usage": None,
+        "output": 0,
+    }
     assert [event["type"].removeprefix("response.") for event in events] == [
-        "created", "in_progress",
+        "created",
+        "in_progress",
         "output_item.added",
-        "reasoning_summary_part.added", "reasoning_summary_text.delta",
-        "reasoning_summary_text.done", "reasoning_summary_part.done",
-        "content_part.added", "reasoning_text.delta", "reasoning_text.done", "content_part.done",
+        "reasoning_summary_part.added",
+        "reasoning_summary_text.delta",
+        "reasoning_summary_text.done",
+        "reasoning_summary_part.done",
+        "content_part.added",
+        "reasoning_text.delta",
+        "reasoning_text.done",
+        "content_part.done",
         "output_item.done",
         "output_item.added",
-        "content_part.added", "output_text.delta", "output_text.annotation.added",
-        "output_text.done", "content_part.done",
-        "content_part.added", "refusal.delta", "refusal.done", "content_part.done",
+        "content_part.added",
+        "output_text.delta",
+        "output_text.annotation.added",
+        "output_text.done",
+        "content_part.done",
+        "content_part.added",
+        "refusal.delta",
+        "refusal.done",
+        "content_part.done",
         "output_item.done",
-        "output_item.added", "function_call_arguments.delta", "function_call_arguments.done",
+        "output_item.added",
+        "function_call_arguments.delta",
+        "function_call_arguments.done",
         "output_item.done",
-        "output_item.added", "custom_tool_call_input.delta", "custom_tool_call_input.done",
+        "output_item.added",
+        "custom_tool_call_input.delta",
+        "custom_tool_call_input.done",
         "output_item.done",
         "completed",
-    ]  # fmt: skip
+    ]
 
 
 def test_each_event_is_named_by_its_type() -> None:
@@ -154,9 +193,9 @@ def test_the_official_sdk_assembles_what_was_stored() -> None:
     assert [one.snapshot for one in seen if one.type == "response.output_text.delta"] == [
         "Five points."
     ]
-    assert [one.snapshot for one in seen if one.type == "response.function_call_arguments.delta"] == [
-        '{"a":1}'
-    ]
+    assert [
+        one.snapshot for one in seen if one.type == "response.function_call_arguments.delta"
+    ] == ['{"a":1}']
 
 
 def test_a_response_that_met_its_limit_ends_as_incomplete() -> None:

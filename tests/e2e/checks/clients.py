@@ -250,14 +250,29 @@ async def no_output_has_a_secret(run: Run) -> None:
 
 
 def small_memory(upstream: Channel) -> Settings:
-    """Two entries and the aliases of their normal forms fit, a third does not."""
-    return {"cache": {"disk": {"path": "off"}, "memory": {"max_bytes": 3900}}}
+    """Room for about ten entries."""
+    return {"cache": {"disk": {"path": "off"}, "memory": {"max_bytes": 16_000}}}
 
 
 @case("fa-update-at-capacity", settings=small_memory)
 async def replacing_an_entry_evicts_no_other(run: Run) -> None:
+    """The limit is in bytes and no entry may fill it alone: it is filled up first."""
     assert run.answers[-1].x_cache == "HIT"
     assert run.calls == 7
+    prompts = [f"filler {i}" for i in range(30)]
+    for prompt in prompts:
+        await run.chat(prompt)
+
+    held = await present(run, prompts)
+    assert 2 < len(held) < 30
+    for _ in range(5):
+        await run.chat(held[-1], ("Cache-Control", "no-cache"))
+    assert await present(run, held) == held
+
+
+async def present(run: Run, prompts: list[str]) -> list[str]:
+    asked = ("Cache-Control", "only-if-cached")
+    return [prompt for prompt in prompts if (await run.chat(prompt, asked)).status == 200]
 
 
 @case("fa-same-id-twice")

@@ -26,9 +26,14 @@ async def restart(run: Run, step: Step) -> None:
     run.gateway.start()
 
 
-@case("key-two-replicas", gateways=2, act=restart)
+def unhurried(steps: list[Step]) -> None:
+    steps.insert(1, {"do": "sleep", "s": 0.5})
+
+
+@case("key-two-replicas", gateways=2, act=restart, change=unhurried)
 async def a_key_is_the_same_in_every_process(run: Run) -> None:
-    """Two gateways over one disk stand in for two over one Redis; hash seeds differ by default."""
+    """Two gateways over one disk stand in for two over one Redis; hash seeds differ by default.
+    The first has a moment to write."""
     assert run.texts == ["#1", "#1", "#1"]
     assert run.calls == 1
 

@@ -1,0 +1,74 @@
+"""The epoch that all workers of a machine read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from proxy.adapters.epoch import Epochs
+from tests.fakes import FakeClock
+from tests.offspring import Offspring
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BUMPS = """
+import sys
+from proxy.adapters.epoch import Epochs
+from tests.fakes import FakeClock
+
+epochs = Epochs(sys.argv[1], clock=FakeClock())
+for _ in range(200):
+    epochs.bump()
+"""
+
+
+def test_a_bump_is_seen_at_once_by_all_that_have_it_open(tmp_path: Path) -> None:
+    one, other = (Epochs(tmp_path / "epoch", clock=FakeClock()) for _ in range(2))
+    before = other.current()
+
+    assert one.bump() == before + 1
+    assert other.current() == before + 1
+    one.close()
+    other.close()
+
+
+def test_it_outlives_the_process(tmp_path: Path) -> None:
+    first = Epochs(tmp_path / "deep" / "epoch", clock=FakeClock())
+    bumped = first.bump()
+    first.close()
+    later = Epochs(tmp_path / "deep" / "epoch", clock=FakeClock(now=1.0))
+
+    assert later.current() == bumped
+    later.close()
+
+
+@pytest.mark.parametrize("content", [None, b"", b"short", bytes(8), b"\xff" * 8, b"long" * 100])
+def test_a_lost_or_foreign_file_never_brings_back_what_was_void(
+    tmp_path: Path, content: bytes | None
+) -> None:
+    clock = FakeClock()
+    lost = Epochs(tmp_path / "epoch", clock=clock)
+    void = lost.current()
+    lost.bump()
+    lost.close()
+    (tmp_path / "epoch").unlink()
+    if content is not None:
+        (tmp_path / "epoch").write_bytes(content)
+    clock.advance(1.0)
+    anew = Epochs(tmp_path / "epoch", clock=clock)
+
+    assert void < anew.current() < 2**53
+    assert (tmp_path / "epoch").stat().st_size == 8
+    anew.close()
+
+
+def test_bumps_of_several_processes_all_count(tmp_path: Path) -> None:
+    epochs = Epochs(tmp_path / "epoch", clock=FakeClock())
+    before = epochs.current()
+    children = [Offspring(BUMPS, tmp_path / "epoch") for _ in range(3)]
+
+    assert [child.finish() for child in children] == [0, 0, 0]
+    assert epochs.current() == before + 600
+    epochs.close()
