@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import itertools
 import secrets
-import signal
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvloop
-from aiohttp import web
 
-from proxy.adapters import admin
 from proxy.adapters.clock import SystemClock
 from proxy.adapters.disk.store import Disk
 from proxy.adapters.epoch import Epochs
 from proxy.adapters.http import Http
-from proxy.adapters.leases import Leases, NoLeases
+from proxy.adapters.leases import Board, Leases, NoLeases
 from proxy.adapters.log import Log
 from proxy.adapters.memory import Memory
 from proxy.adapters.metrics import Metrics, bury
@@ -28,45 +23,47 @@ from proxy.adapters.peers import NoPeers, PeerServer, UnixPeers
 from proxy.adapters.processes.supervisor import Supervisor
 from proxy.adapters.runtime import runtime
 from proxy.adapters.server import Door, Limits
-from proxy.adapters.sockets import listening, reserved
+from proxy.adapters.sockets import reserved
 from proxy.adapters.tunnel import Tunnel
 from proxy.config import admin_token, credential, disk_path
-from proxy.core.entry import Key
-from proxy.core.events import TierFailed, TierMeasured
+from proxy.core.events import TierFailed
 from proxy.core.keeping import Keeping
 from proxy.core.rules import rules
 from proxy.fleet import Fleet, Node
 from proxy.flight import Flights
 from proxy.memo import Memo
 from proxy.origin import Origin
+from proxy.passing import Passing
 from proxy.pipeline import Pipeline
-from proxy.ports import StoreError, UpstreamError
+from proxy.ports import StoreError
 from proxy.renders import Renders
 from proxy.response import Report
-from proxy.sharing import Sharing, unnamed
+from proxy.sharing import Sharing
 from proxy.tiers import Tier, Tiers
+from proxy.worker import Parts, Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from aiohttp import web
 
     from proxy.config import Config, Upstream
     from proxy.core.events import Event
     from proxy.core.rules import Rules
-    from proxy.flight import Reader
-
-_PUBLISH_EVERY = 0.5
-"""Seconds between two moments at which a worker's numbers are written for the others."""
+    from proxy.ports import Emit
 
 
-def serve(
-    config: Config, environ: Mapping[str, str], opened: Callable[[int, int], None]
-) -> int:
+def serve(config: Config, environ: Mapping[str, str], opened: Callable[[int, int], None]) -> int:
     """Run the workers until a signal ends them; the exit code.
 
     `opened` is told the two ports once all workers serve. Raises: ConfigError, OSError.
     """
     clock = SystemClock()
     ready = rules(config, environ)  # a mistake in the settings ends it here, before any fork
+    admin_token(config, environ)
+    for table in config.upstream:
+        credential(table, environ)
     log = Log(1, clock.now, requests=config.log.requests)
 
     def emit(event: Event) -> None:
@@ -77,7 +74,7 @@ def serve(
     with reserved(*addresses) as ports, runtime() as directory:
         return Supervisor(
             config.server.workers,
-            partial(_work, config, ready, environ, directory, ports),
+            partial(_work, _Site(config, ready, environ, directory), ports),
             drain=config.server.drain_timeout,
             mono=clock.mono,
             emit=emit,
@@ -86,238 +83,157 @@ def serve(
         ).run()
 
 
-def _work(
-    config: Config,
-    ready: Rules,
-    environ: Mapping[str, str],
-    directory: Path,
-    ports: list[int],
-    slot: int,
-    serving: Callable[[], None],
-) -> int:
-    uvloop.run(Worker(config, ready, environ, directory, slot).run(ports, serving))
+class _Site:
+    """Where and how a worker serves, and what it is put together from."""
+
+    def __init__(
+        self, config: Config, ready: Rules, environ: Mapping[str, str], directory: Path
+    ) -> None:
+        self.config = config
+        self.rules = ready
+        self.environ = environ
+        self.directory = directory
+        self.clock = SystemClock()
+        self.alone = config.server.workers == 1
+
+
+def _work(site: _Site, ports: Sequence[int], slot: int, serving: Callable[[], None]) -> int:
+    async def run() -> None:
+        await _worker(site, slot).run(ports, serving)
+
+    uvloop.run(run())
     return 0
 
 
-class Worker:
-    """One process that serves: all its parts, from the start to the end."""
+def _worker(site: _Site, slot: int) -> Worker:
+    """All parts of a worker, and what each is given. Called with the loop running."""
+    config, clock, cache = site.config, site.clock, site.config.cache
+    log = Log(1, clock.now, requests=config.log.requests)
+    metrics = Metrics(site.directory, str(slot))
 
-    def __init__(
-        self,
-        config: Config,
-        ready: Rules,
-        environ: Mapping[str, str],
-        directory: Path,
-        slot: int,
-    ) -> None:
-        self._config = config
-        self._environ = environ
-        self._directory = directory
-        self._ready = False
-        self._clock = clock = SystemClock()
-        self._log = Log(1, clock.now, requests=config.log.requests)
-        self._metrics = Metrics(directory, str(slot))
-        cache, kept = config.cache, disk_path(config, environ)
-        self._epochs = Epochs((kept or directory) / "epoch", clock=clock)
-        self._memory = Memory(cache.memory.max_bytes, cache.memory.ttl)
-        self._disk = self._opened(kept)
-        self._flights = Flights(self._emit, limit=cache.max_entry_bytes, keep=cache.finish_abandoned)
-        self._upstreams = [Http(settings) for settings in config.upstream]
-        self._tiers = self._stores()
-        self._address = str(directory / f"worker-{slot}.sock")
-        self._leases = self._leased()
-        self._ids = (f"req_{secrets.token_hex(8)}{n:08x}" for n in itertools.count())
-        self._pipeline = Pipeline(
-            ready,
-            memo=Memo(cache.memory.memo_entries),
-            tiers=self._tiers,
-            flights=self._flights,
-            sharing=Sharing(self._leases, NoPeers() if self._alone else UnixPeers(), clock),
-            origin=self._origin(),
-            renders=Renders(cache.memory.max_bytes // 4, zero_usage=cache.usage_on_hit == "zero"),
-            epoch=self._epochs.current,
-            clock=clock,
-        )
+    def emit(event: Event) -> None:
+        metrics(event)
+        log(event)
 
-    @property
-    def _alone(self) -> bool:
-        return self._config.server.workers == 1
+    loop = asyncio.get_running_loop()
 
-    def _emit(self, event: Event) -> None:
-        self._metrics(event)
-        self._log(event)
+    def emit_soon(event: Event) -> None:
+        with suppress(RuntimeError):  # a thread that outlives the loop tells nobody
+            loop.call_soon_threadsafe(emit, event)
 
-    def _emit_soon(self, event: Event) -> None:
-        """From another thread."""
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._emit, event)
+    address = site.directory / f"worker-{slot}.sock"
+    memory = Memory(cache.memory.max_bytes, cache.memory.ttl)
+    disk = _disk(site, emit, emit_soon)
+    epochs = _epochs(site)
+    flights = Flights(emit, limit=cache.max_entry_bytes, keep=cache.finish_abandoned)
+    leases = NoLeases() if site.alone else _leases(site, str(address), emit_soon)
+    upstreams = [Http(settings) for settings in config.upstream]
+    tiers = _tiers(memory, disk, clock, emit)
+    origin = _origin(site, upstreams, tiers, emit)
+    pipeline = Pipeline(
+        site.rules,
+        memo=Memo(cache.memory.memo_entries),
+        tiers=tiers,
+        flights=flights,
+        sharing=Sharing(leases, NoPeers() if site.alone else UnixPeers(), clock),
+        origin=origin,
+        renders=Renders(cache.memory.max_bytes // 4, zero_usage=cache.usage_on_hit == "zero"),
+        epoch=epochs.current,
+        clock=clock,
+    )
+    parts = Parts(
+        config=config,
+        directory=site.directory,
+        address=address,
+        token=admin_token(config, site.environ),
+        door=_door(site, pipeline, Passing(site.rules, origin, clock), emit),
+        tiers=tiers,
+        memory=memory,
+        disk=disk,
+        epochs=epochs,
+        flights=flights,
+        leases=leases,
+        upstreams=upstreams,
+        metrics=metrics,
+        log=log,
+        clock=clock,
+        emit=emit,
+    )
+    return Worker(parts, lambda worker: PeerServer(worker.board, worker.forget, address))
 
-    _loop: asyncio.AbstractEventLoop | None = None
 
-    def _opened(self, path: Path | None) -> Disk | None:
-        if path is None:
-            return None
-        limit = self._config.cache.disk.max_bytes
-        try:
-            return Disk(path, limit, clock=self._clock, emit=self._emit_soon)
-        except StoreError:  # the cache may fail; what it is in front of may not
-            self._emit(TierFailed("disk", "open"))
-            return None
+def _epochs(site: _Site) -> Epochs:
+    """Beside the disk tier, so that a purge outlives the run; where that fails, for this run."""
+    kept = disk_path(site.config, site.environ)
+    try:
+        return Epochs((kept or site.directory) / "epoch", clock=site.clock)
+    except OSError:
+        return Epochs(site.directory / "epoch", clock=site.clock)
 
-    def _stores(self) -> Tiers:
-        tiers = [Tier("memory", self._memory)]
-        if self._disk is not None:
-            tiers.append(Tier("disk", self._disk, self._config.cache.disk.timeout))
-        return Tiers(tiers, self._clock, self._emit)
 
-    def _leased(self) -> Leases | NoLeases:
-        if self._alone:
-            return NoLeases()
-        directory = self._directory / "leases"
-        return Leases(directory, self._address, clock=self._clock, emit=self._emit_soon)
+def _disk(site: _Site, emit: Emit, emit_soon: Emit) -> Disk | None:
+    path = disk_path(site.config, site.environ)
+    if path is None:
+        return None
+    try:
+        return Disk(path, site.config.cache.disk.max_bytes, clock=site.clock, emit=emit_soon)
+    except StoreError:  # the cache may fail; what it is in front of may not
+        emit(TierFailed("disk", "open"))
+        return None
 
-    def _origin(self) -> Origin:
-        cache = self._config.cache
-        return Origin(
-            Fleet([*map(self._node, self._config.upstream, self._upstreams)], self._clock, self._emit),
-            self._tiers,
-            Keeping(
-                jitter=cache.jitter,
-                stale_while_revalidate=float(cache.stale_while_revalidate),
-                stale_if_error=float(cache.stale_if_error),
-                negative_ttl=float(cache.negative_ttl),
-            ),
-            clock=self._clock,
-            emit=self._emit,
-            max_entry_bytes=cache.max_entry_bytes,
-        )
 
-    def _node(self, settings: Upstream, upstream: Http) -> Node:
-        return Node(
-            settings.name,
-            upstream,
-            models=settings.models,
-            credential=credential(settings, self._environ),
-            ask_usage=settings.ask_usage,
-        )
+def _tiers(memory: Memory, disk: Disk | None, clock: SystemClock, emit: Emit) -> Tiers:
+    tiers = [Tier("memory", memory)]
+    if disk is not None:
+        tiers.append(Tier("disk", disk))
+    return Tiers(tiers, clock, emit)
 
-    async def run(self, ports: list[int], serving: Callable[[], None]) -> None:
-        """Serve until SIGTERM, then drain."""
-        self._loop = asyncio.get_running_loop()
-        over = asyncio.Event()
-        self._loop.add_signal_handler(signal.SIGTERM, over.set)
-        self._log.start()
-        public, operators = self._door(), self._operators()
-        await operators.setup()
-        async with asyncio.TaskGroup() as background:
-            tasks = [background.create_task(loop) for loop in self._loops()]
-            peers = PeerServer(self._board, self._forget, Path(self._address))
-            await peers.start()
-            server = await self._listen(public, self._config.server.host, ports[0])
-            assert operators.server is not None
-            await self._listen(operators.server, self._config.admin.host, ports[1])
-            gc.collect()
-            gc.freeze()  # what lives as long as the process need not be walked again and again
-            self._ready = True
-            serving()
-            await over.wait()
-            self._ready = False
-            await self._drain(server, public)
-            for task in tasks:
-                task.cancel()
-            await peers.aclose()
-        await self._close(operators)
 
-    def _door(self) -> web.Server:
-        settings = self._config.server
-        first = self._config.upstream[0]
-        tunnel = Tunnel(first, credential(first, self._environ), self._pipeline.sender)
-        limits = Limits(
-            body=settings.max_body_bytes,
-            request=settings.max_request_bytes,
-            header=settings.max_header_bytes,
-        )
-        door = Door(
-            self._pipeline.serve, self._pipeline.forward, tunnel.relay, self._report, limits
-        )
-        return door.server(keepalive_timeout=settings.keepalive_timeout)
+def _leases(site: _Site, address: str, emit_soon: Emit) -> Leases:
+    return Leases(Board(site.directory / "leases"), address, clock=site.clock, emit=emit_soon)
 
-    def _report(self, method: str, endpoint: str, client_id: str | None) -> Report:
-        return Report(method, endpoint, client_id or next(self._ids), self._clock, self._emit)
 
-    def _operators(self) -> web.AppRunner:
-        operations = admin.Operations(
-            ready=lambda: self._ready,
-            metrics=self._metrics.exposition,
-            stats=self._stats,
-            purge=self._purge,
-        )
-        application = admin.application(operations, admin_token(self._config, self._environ))
-        return web.AppRunner(application, access_log=None, handle_signals=False)
+def _origin(site: _Site, upstreams: Sequence[Http], tiers: Tiers, emit: Emit) -> Origin:
+    cache = site.config.cache
+    pairs = zip(site.config.upstream, upstreams, strict=True)
+    nodes = [_node(settings, upstream, site.environ) for settings, upstream in pairs]
+    return Origin(
+        Fleet(nodes, site.clock, emit),
+        tiers,
+        Keeping(
+            jitter=cache.jitter,
+            stale_while_revalidate=float(cache.stale_while_revalidate),
+            stale_if_error=float(cache.stale_if_error),
+            negative_ttl=float(cache.negative_ttl),
+        ),
+        clock=site.clock,
+        emit=emit,
+        max_entry_bytes=cache.max_entry_bytes,
+    )
 
-    async def _listen(self, server: web.Server, host: str, port: int) -> asyncio.Server:
-        loop = asyncio.get_running_loop()
-        return await loop.create_server(server, sock=listening(host, port), backlog=1024)
 
-    def _loops(self) -> list[Coroutine[None, None, None]]:
-        """What runs behind the requests until the end."""
-        loops = [self._publish()]
-        if self._disk is not None:
-            loops.append(self._disk.run())
-        if isinstance(self._leases, Leases):
-            loops.append(self._leases.run())
-        return loops
+def _node(settings: Upstream, upstream: Http, environ: Mapping[str, str]) -> Node:
+    return Node(
+        settings.name,
+        upstream,
+        models=settings.models,
+        credential=credential(settings, environ),
+        ask_usage=settings.ask_usage,
+    )
 
-    async def _publish(self) -> None:
-        while True:
-            await self._clock.sleep(_PUBLISH_EVERY)
-            stats = self._memory.stats()
-            self._emit(TierMeasured("memory", stats.bytes, stats.entries))
-            self._metrics.publish()
 
-    def _board(self, name: bytes) -> Reader | None:
-        return self._flights.get(unnamed(name))
+def _door(site: _Site, pipeline: Pipeline, passing: Passing, emit: Emit) -> web.Server:
+    settings, first = site.config.server, site.config.upstream[0]
+    tunnel = Tunnel(first, credential(first, site.environ), passing.sender)
+    ids = (f"req_{secrets.token_hex(8)}{n:08x}" for n in itertools.count())
 
-    async def _forget(self, key: bytes) -> bool:
-        return await self._memory.delete(Key(key))
+    def report(method: str, endpoint: str, client_id: str | None) -> Report:
+        return Report(method, endpoint, client_id or next(ids), site.clock, emit)
 
-    async def _purge(self, key: Key | None) -> bool:
-        if key is None:
-            self._epochs.bump()
-            return True
-        had = await self._tiers.delete(key)
-        for path in self._directory.glob("worker-*.sock"):
-            if str(path) != self._address:
-                with suppress(UpstreamError):  # a worker that is gone holds nothing
-                    await UnixPeers().forget(str(path), key)
-        return had
-
-    def _stats(self) -> dict[str, object]:
-        return {
-            "worker": self._address.rpartition("/")[2],
-            "epoch": self._epochs.current(),
-            "memory": repr(self._memory),
-            "disk": repr(self._disk) if self._disk is not None else "off",
-            "flights": repr(self._flights),
-        }
-
-    async def _drain(self, server: asyncio.Server, public: web.Server) -> None:
-        """Take no more; give what runs the time that is set."""
-        server.close()
-        public.pre_shutdown()
-        await public.shutdown(self._config.server.drain_timeout)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._config.server.drain_timeout):
-                await self._flights.drain()
-        await self._flights.aclose()
-
-    async def _close(self, operators: web.AppRunner) -> None:
-        await operators.cleanup()
-        for upstream in self._upstreams:
-            await upstream.aclose()
-        if isinstance(self._leases, Leases):
-            self._leases.close()
-        if self._disk is not None:
-            self._disk.close()
-        self._metrics.publish()
-        self._log.close()
+    limits = Limits(
+        body=settings.max_body_bytes,
+        request=settings.max_request_bytes,
+        header=settings.max_header_bytes,
+    )
+    door = Door(pipeline.serve, passing.forward, tunnel.relay, report, limits)
+    return door.server(keepalive_timeout=settings.keepalive_timeout)

@@ -144,7 +144,6 @@ class Memory(_Table, frozen=True):
 class Disk(_Table, frozen=True):
     path: str = ""
     max_bytes: Size = Size(4294967296)
-    timeout: Duration = Duration(0.005)
 
 
 class Redis(_Table, frozen=True):

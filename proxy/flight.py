@@ -81,8 +81,10 @@ class Flight:
         self.chunks.append(chunk)
         self.size += len(chunk)
         self.news.tell()
-        while self.size > self.limit and self.readers:
-            passed = min(reader.position for reader in self.readers) - self.dropped
+        while self.size > self.limit:
+            written = self.dropped + len(self.chunks)
+            read = min((reader.position for reader in self.readers), default=written)
+            passed = read - self.dropped
             if not passed:
                 await self.progress.wait()
                 continue
@@ -111,7 +113,9 @@ class Flight:
 
     def __repr__(self) -> str:
         state = "failed" if self.error else "landed" if self.landed else "flying"
-        return f"<Flight {self.name[0].hex()[:8]} {state} {self.size} B readers={len(self.readers)}>"
+        return (
+            f"<Flight {self.name[0].hex()[:8]} {state} {self.size} B readers={len(self.readers)}>"
+        )
 
 
 class Reader:
@@ -208,10 +212,11 @@ class Flights:
         task = flight.task = asyncio.get_running_loop().create_task(self._run(flight, fly))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        self._emit(FlightStarted())
         return flight
 
     async def _run(self, flight: Flight, fly: Fly) -> None:
+        # Told here and not where it is made: one that is cancelled before its first step never ends.
+        self._emit(FlightStarted())
         outcome: Landing = "cancelled"
         try:
             await fly(flight)

@@ -173,9 +173,7 @@ class Origin:
         return known
 
 
-async def _filled(
-    flight: Flight, upstream: Answering, body: bytes, *, plain: bool = False
-) -> bool:
+async def _filled(flight: Flight, upstream: Answering, body: bytes, *, plain: bool = False) -> bool:
     """Give the flight a whole answer. `plain`: of our own making, so not coded as the head says."""
     head = upstream.head
     if plain:

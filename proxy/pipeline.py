@@ -10,6 +10,7 @@ bytes ─► Arrival ─► Intent ─► Outcome ──────────
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,12 +19,10 @@ import msgspec
 from proxy.core.decision import Found, Hit, Miss, Outcome, Stale, evaluate
 from proxy.core.delivery import wanted
 from proxy.core.errors import RefusedError
-from proxy.core.headers import end_to_end
 from proxy.core.message import Head
 from proxy.core.receive import raw_key, receive
 from proxy.core.request import Bypass, Lookup
 from proxy.core.status import Status
-from proxy.core.tenant import caller
 from proxy.delivery import live
 from proxy.ports import UpstreamError
 from proxy.refusal import REFUSED, refusal
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from proxy.core.endpoint import Endpoint
-    from proxy.core.message import Arrival, Call, Headers
+    from proxy.core.message import Arrival
     from proxy.core.request import Intent
     from proxy.core.rules import Rules
     from proxy.core.status import XCache
@@ -49,31 +48,19 @@ UNWELL = frozenset((429, 500, 502, 503, 504))
 """Upstream answers that a stored one is better than (RFC 5861 §4, and being told to wait)."""
 
 
+@dataclass(frozen=True, slots=True)
 class Pipeline:
     """The path, with everything on it that waits."""
 
-    def __init__(
-        self,
-        rules: Rules,
-        *,
-        memo: Memo,
-        tiers: Tiers,
-        flights: Flights,
-        sharing: Sharing,
-        origin: Origin,
-        renders: Renders,
-        epoch: Callable[[], int],
-        clock: Clock,
-    ) -> None:
-        self._rules = rules
-        self._memo = memo
-        self._tiers = tiers
-        self._flights = flights
-        self._sharing = sharing
-        self._origin = origin
-        self._renders = renders
-        self._epoch = epoch
-        self._clock = clock
+    rules: Rules
+    memo: Memo
+    tiers: Tiers
+    flights: Flights
+    sharing: Sharing
+    origin: Origin
+    renders: Renders
+    epoch: Callable[[], int]
+    clock: Clock
 
     async def serve(self, arrival: Arrival, endpoint: Endpoint, report: Report) -> Response:
         """Answer a request to an operation whose answers may be stored. Raises: RefusedError."""
@@ -89,17 +76,17 @@ class Pipeline:
 
     def _receive(self, arrival: Arrival, endpoint: Endpoint, report: Report) -> Intent:
         # Bytes that were understood before are known by their hash: no JSON is parsed twice.
-        raw = raw_key(arrival, self._rules)
-        intent = self._memo.get(raw)
+        raw = raw_key(arrival, self.rules)
+        intent = self.memo.get(raw)
         if intent is None:
-            intent = receive(arrival, endpoint, self._rules)
-            self._memo.put(raw, intent)
+            intent = receive(arrival, endpoint, self.rules)
+            self.memo.put(raw, intent)
         report.request = intent.request
         return intent
 
     async def _look(self, lookup: Lookup) -> Outcome:
-        found = await self._tiers.find(lookup)
-        return evaluate(found, self._clock.now(), self._epoch(), lookup.request.controls)
+        found = await self.tiers.find(lookup)
+        return evaluate(found, self.clock.now(), self.epoch(), lookup.request.controls)
 
     async def _answer(
         self, arrival: Arrival, lookup: Lookup, outcome: Outcome, report: Report
@@ -110,7 +97,7 @@ class Pipeline:
                 return self._stored(found, lookup, report, Status("HIT", age=age))
             case Stale(found, age):
                 fly = partial(self._fly, arrival, lookup)
-                self._flights.refresh((lookup.key, self._epoch()), fly)
+                self.flights.refresh((lookup.key, self.epoch()), fly)
                 return self._stored(found, lookup, report, Status("STALE", age=age))
             case Miss():
                 return await self._fetch(arrival, lookup, outcome, report)
@@ -118,7 +105,7 @@ class Pipeline:
     def _stored(self, found: Found, lookup: Lookup, report: Report, status: Status) -> Response:
         entry = found.entry
         report.tokens = entry.usage
-        headers, body = self._renders.get(entry, lookup.request)
+        headers, body = self.renders.get(entry, lookup.request)
         told = msgspec.structs.replace(
             status,
             kind=found.kind,
@@ -137,11 +124,11 @@ class Pipeline:
             raise RefusedError(504, "no stored answer for this request", code="cache_miss")
         if not controls.store:
             return await self._pass(arrival, Bypass(lookup.request, "read_only"), report)
-        fly, name = partial(self._fly, arrival, lookup), (lookup.key, self._epoch())
+        fly, name = partial(self._fly, arrival, lookup), (lookup.key, self.epoch())
         if controls.read:
-            reader, joined = self._flights.join(name, fly)
+            reader, joined = self.flights.join(name, fly)
         else:  # asked for a new answer: one that is on its way already is not new
-            reader, joined = self._flights.replace(name, fly), False
+            reader, joined = self.flights.replace(name, fly), False
         try:
             return await self._board(reader, joined, lookup, miss, report)
         except BaseException:
@@ -151,7 +138,7 @@ class Pipeline:
     async def _board(
         self, reader: Reader, joined: bool, lookup: Lookup, miss: Miss, report: Report
     ) -> Response:
-        flight, request, since = reader.flight, lookup.request, self._clock.mono()
+        flight, request, since = reader.flight, lookup.request, self.clock.mono()
         try:
             head = await reader.head()
             report.waited(since)
@@ -177,15 +164,15 @@ class Pipeline:
     ) -> Response:
         """A stored answer, since the upstream failed, or since the flight found it at last."""
         await reader.aclose()
-        age = max(0.0, self._clock.now() - found.entry.created)
+        age = max(0.0, self.clock.now() - found.entry.created)
         status = Status("STALE" if failed else "HIT", age=age, fwd_status=failed)
         return self._stored(found, lookup, report, status)
 
     async def _pass(self, arrival: Arrival, bypass: Bypass, report: Report) -> Response:
-        request, since = bypass.request, self._clock.mono()
+        request, since = bypass.request, self.clock.mono()
         if request.controls.only_if_cached:
             raise RefusedError(504, "answers to this request are not stored", code="cache_miss")
-        upstream = await self._origin.send(arrival, request)
+        upstream = await self.origin.send(arrival, request)
         try:
             report.waited(since)
             asked = wanted(request)
@@ -198,29 +185,11 @@ class Pipeline:
         status = Status("BYPASS", bypass.reason, node=upstream.node)
         return report.respond(head, body, status)
 
-    async def forward(self, call: Call, report: Report) -> Response:
-        """Pass on a request to an operation that is none of the cache's. Raises: RefusedError."""
-        since, credential = self._clock.mono(), self.sender(call.headers)
-        try:
-            upstream = await self._origin.forward(call, credential)
-        except REFUSED as error:
-            raise refusal(error) from error
-        report.waited(since)
-        head = Head(upstream.head.status, end_to_end(upstream.head.headers), upstream.head.reason)
-        return report.forward(head, upstream, Status("BYPASS", "endpoint", node=upstream.node))
-
-    def sender(self, headers: Headers) -> str | None:
-        """The credential to send for a client; None: its own. Raises: RefusedError."""
-        try:
-            return caller(headers, self._rules.secret, self._rules.tenants).credential
-        except REFUSED as error:
-            raise refusal(error) from error
-
     async def _fly(self, arrival: Arrival, lookup: Lookup, flight: Flight) -> None:
         """Once per flight, in a task of its own: find the answer, or fetch and keep it."""
         if not lookup.request.controls.read:
-            return await self._origin.fetch(arrival, lookup, flight)
-        async with self._sharing.lead(flight) as leads:
+            return await self.origin.fetch(arrival, lookup, flight)
+        async with self.sharing.lead(flight) as leads:
             if not leads:  # another worker's answer arrived whole
                 return None
             # Another worker may have stored it between our look and our turn.
@@ -228,4 +197,4 @@ class Pipeline:
                 case Hit(found, _):
                     return flight.board(found)
                 case _:
-                    return await self._origin.fetch(arrival, lookup, flight)
+                    return await self.origin.fetch(arrival, lookup, flight)

@@ -1,15 +1,33 @@
-"""The ports played by hand: time that is moved, stores and leases that keep bytes or fail."""
+"""The ports played by hand: time that is moved, stores, upstreams, peers and leases that keep
+bytes or fail."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from proxy.core import wire
-from proxy.ports import StoreError
+from proxy.core.message import Head
+from proxy.ports import StoreError, UpstreamError
 
 if TYPE_CHECKING:
-    from proxy.core.entry import Key, Stored
+    from collections.abc import Callable, Sequence
+
+    from proxy.core.entry import Form, Key, Stored
+    from proxy.core.message import Call, Headers
+
+JSON: Headers = (("content-type", "application/json"),)
+EVENTS: Headers = (("content-type", "text/event-stream"),)
+
+Piece: TypeAlias = "bytes | asyncio.Event | Exception"
+"""Bytes arrive at once, an event is waited for, an exception is where it breaks off."""
+
+
+async def settle() -> None:
+    """Let all that can go on do so, until everyone waits."""
+    for _ in range(100):
+        await asyncio.sleep(0)
 
 
 class FakeClock:
@@ -124,3 +142,106 @@ class FakeLeases:
         for name, (owner, _) in list(self.board.items()):
             if owner == self.address:
                 self.board[name] = (owner, self._clock.mono() + self._term)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an upstream says to one call."""
+
+    pieces: Sequence[Piece] = ()
+    status: int = 200
+    headers: Headers = JSON
+    door: asyncio.Event | None = None
+    """What comes before the head."""
+
+
+class FakeResponse:
+    """An answer while it arrives. It tells its upstream when it is closed."""
+
+    def __init__(self, answer: Answer, node: str, closed: Callable[[], None]) -> None:
+        self.head = Head(answer.status, answer.headers)
+        self.node = node
+        self._pieces = iter(answer.pieces)
+        self._closed: Callable[[], None] | None = closed
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        for piece in self._pieces:
+            match piece:
+                case bytes():
+                    return piece
+                case asyncio.Event():
+                    await piece.wait()
+                case Exception():
+                    raise piece
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        closed, self._closed = self._closed, None
+        if closed is not None:
+            closed()
+
+
+class FakeUpstream:
+    """A node that gives its answers one after the other, the last one again and again."""
+
+    def __init__(self, *script: Answer | UpstreamError, name: str = "gpu") -> None:
+        self.script = list(script)
+        self.name = name
+        self.calls: list[Call] = []
+        self.answering = 0
+        """Calls that were begun and are not closed."""
+
+    async def send(self, call: Call) -> FakeResponse:
+        turn = min(len(self.calls), len(self.script) - 1)
+        self.calls.append(call)
+        answer = self.script[turn]
+        if isinstance(answer, UpstreamError):
+            raise answer
+        self.answering += 1
+        try:
+            if answer.door is not None:
+                await answer.door.wait()
+        except BaseException:
+            self._closed()
+            raise
+        return FakeResponse(answer, self.name, self._closed)
+
+    def _closed(self) -> None:
+        self.answering -= 1
+
+
+class FakeFollowed(FakeResponse):
+    """Another worker's answer."""
+
+    def __init__(
+        self, answer: Answer, node: str, closed: Callable[[], None], asked: Form = "json"
+    ) -> None:
+        super().__init__(answer, node, closed)
+        self.asked: Form = asked
+
+
+class FakePeers:
+    """Other workers: what each look at an owner finds, the last one again and again."""
+
+    def __init__(self, *script: Answer | UpstreamError | None, asked: Form = "json") -> None:
+        self.script = list(script)
+        self.asked: Form = asked
+        self.looks: list[tuple[str, bytes]] = []
+        self.following = 0
+
+    async def follow(self, owner: str, name: bytes) -> FakeFollowed | None:
+        turn = min(len(self.looks), len(self.script) - 1)
+        self.looks.append((owner, name))
+        answer = self.script[turn]
+        if isinstance(answer, UpstreamError):
+            raise answer
+        if answer is None:
+            return None
+        self.following += 1
+        return FakeFollowed(answer, "gpu", self._closed, self.asked)
+
+    def _closed(self) -> None:
+        self.following -= 1

@@ -71,7 +71,7 @@ class Gateway:
             "server": {"port": self.port},
             "admin": {"port": self.admin_port},
             "upstream": [{"name": "mock", "url": upstream}],
-            "cache": {"disk": {"path": str(self.disk), "max_bytes": "64MiB", "timeout": "1s"}},
+            "cache": {"disk": {"path": str(self.disk), "max_bytes": "64MiB"}},
         }
         self.settings = merged(own, settings)
 

@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,7 +26,11 @@ class Run:
     def __init__(self, workers: int, drain: float, manner: str) -> None:
         command = [sys.executable, "-m", "tests.supervised", str(workers), str(drain), manner]
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
         assert self.process.stdout is not None
         self._out = self.process.stdout.fileno()
@@ -65,7 +70,8 @@ class Run:
         return self.process.wait(PATIENCE)
 
     def close(self) -> None:
-        self.process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)  # a stubborn worker outlives its parent
         self.process.communicate()
 
 

@@ -98,7 +98,10 @@ class Http:
             self._session = self._open()
         node = self._settings.name
         path = target(self._base, call.path)
-        url = URL(f"{self._origin}{path}?{call.query}" if call.query else self._origin + path, encoded=True)
+        url = URL(
+            f"{self._origin}{path}?{call.query}" if call.query else self._origin + path,
+            encoded=True,
+        )
         # An upload may take longer than any first byte; its client watches over it.
         limit = self._settings.first_byte_timeout if not _streamed(call) else 0
         try:
@@ -113,7 +116,9 @@ class Http:
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             raise UpstreamError(node, "connect", f"upstream {node} cannot be reached") from error
         except TimeoutError as error:
-            raise UpstreamError(node, "timeout", f"upstream {node} did not answer in time") from error
+            raise UpstreamError(
+                node, "timeout", f"upstream {node} did not answer in time"
+            ) from error
         except (aiohttp.ClientPayloadError, aiohttp.ServerDisconnectedError, OSError) as error:
             raise UpstreamError(node, "cut", f"upstream {node}: {_broken(error)}") from error
         except (aiohttp.ClientError, ValueError) as error:

@@ -183,7 +183,6 @@ class UnixPeers:
             raise _error(data)
         return None
 
-
     async def forget(self, owner: str, key: bytes) -> None:
         """Have another worker drop a key from its memory. Raises: UpstreamError where it is gone."""
         frames, _, _ = await _asked(owner, b"D" + key.ljust(_NAME, b"\0"))

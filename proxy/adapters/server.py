@@ -143,7 +143,9 @@ class Door:
         body = await _read(request, self._limits)
         if isinstance(body, bytes):
             report.arrived = len(body)
-            return await self._serve(Arrival(request.method, path, query, headers, body), endpoint, report)
+            return await self._serve(
+                Arrival(request.method, path, query, headers, body), endpoint, report
+            )
         return await self._forward(Call(request.method, path, query, headers, body), report)
 
 
@@ -198,9 +200,7 @@ async def _rest(
 
 
 def _too_large(limit: int) -> RefusedError:
-    return RefusedError(
-        413, f"the request is larger than {limit} bytes", code="request_too_large"
-    )
+    return RefusedError(413, f"the request is larger than {limit} bytes", code="request_too_large")
 
 
 async def _send(request: web.BaseRequest, response: Response) -> web.StreamResponse:

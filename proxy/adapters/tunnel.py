@@ -85,9 +85,7 @@ class Tunnel:
             told = f"upstream {node} cannot be reached"
             raise RefusedError(502, told, code="upstream_error") from error
 
-    def _handshake(
-        self, method: str, path: str, headers: Headers, given: str | None
-    ) -> bytes:
+    def _handshake(self, method: str, path: str, headers: Headers, given: str | None) -> bytes:
         if given is not None:
             headers = with_credential(headers, given)
         raw, question, query = path.partition("?")

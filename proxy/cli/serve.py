@@ -23,7 +23,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("serve", help="run the proxy")
     parser.add_argument("--config", type=Path, metavar="FILE", help="default: HOTPREFIX_CONFIG")
     parser.add_argument(
-        "--demo", action="store_true", help="serve the built-in demo upstream, whatever is configured"
+        "--demo",
+        action="store_true",
+        help="serve the built-in demo upstream, whatever is configured",
     )
     parser.set_defaults(run=run)
 

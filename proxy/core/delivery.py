@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from proxy.core.request import Request
 
 EVENT_STREAM: Final = "text/event-stream"
-_TYPE: Final[dict[Form, str]] = {"json": "application/json", "events": f"{EVENT_STREAM}; charset=utf-8"}
+_TYPE: Final[dict[Form, str]] = {
+    "json": "application/json",
+    "events": f"{EVENT_STREAM}; charset=utf-8",
+}
 
 
 def wanted(request: Request) -> Form:

@@ -47,7 +47,10 @@ def answer(error: RefusedError, endpoint: Endpoint | None = None) -> tuple[Head,
     """The head and body that tell a client of `error`, in the dialect of the endpoint."""
     kind = _TYPES.get(error.status, "api_error")
     if endpoint is Endpoint.MESSAGES:
-        told: dict[str, object] = {"type": "error", "error": {"type": kind, "message": error.message}}
+        told: dict[str, object] = {
+            "type": "error",
+            "error": {"type": kind, "message": error.message},
+        }
     else:
         told = {
             "error": {
@@ -57,4 +60,6 @@ def answer(error: RefusedError, endpoint: Endpoint | None = None) -> tuple[Head,
                 "code": error.code,
             }
         }
-    return Head(error.status, (("content-type", "application/json"), *error.headers)), orjson.dumps(told)
+    return Head(error.status, (("content-type", "application/json"), *error.headers)), orjson.dumps(
+        told
+    )

@@ -9,9 +9,7 @@ import msgspec
 if TYPE_CHECKING:
     from proxy.core.message import Headers
 
-XCache: TypeAlias = Literal[
-    "HIT", "STALE", "MISS", "COLLAPSED", "BYPASS", "REFRESH", "ERROR"
-]
+XCache: TypeAlias = Literal["HIT", "STALE", "MISS", "COLLAPSED", "BYPASS", "REFRESH", "ERROR"]
 
 
 class Status(msgspec.Struct, frozen=True):

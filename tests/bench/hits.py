@@ -87,7 +87,7 @@ class Bench:
             server = stack.enter_context(Server("rivals", kind, str(origin.port)))
             self.servers["pass" if kind == "proxy" else kind] = server.port, server.pids
         for name, memory in (("memory", {}), ("disk", {"ttl": 0})):
-            disk = {"max_bytes": "4GiB", "timeout": "5ms"}
+            disk = {"max_bytes": "4GiB"}
             settings = {"cache": {"disk": disk, "memory": memory}}
             url = f"http://127.0.0.1:{origin.port}/v1"
             gateway = Gateway(folder / name, url, settings)

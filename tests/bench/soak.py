@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import random
-import resource
 import sys
 import tempfile
 from pathlib import Path
@@ -36,7 +35,7 @@ STEP = 30
 """Simulated seconds from sweep to sweep; the gateway sweeps every second."""
 TTLS = (60.0, 600.0, 3600.0, 6 * 3600.0, 24 * 3600.0)
 HEAD = f"{'hour':>4} {'puts':>9} | {'entries':>7} {'MiB':>6} {'evicted':>9} | {'entries':>7} " + (
-    f"{'used MiB':>8} {'file MiB':>8} {'expired':>9} {'evicted':>9} | {'found':>6} {'RSS MiB':>7}"
+    f"{'used MiB':>8} {'file MiB':>8} {'expired':>9} {'evicted':>9} | {'found':>6} {'own MiB':>7}"
 )
 
 
@@ -45,7 +44,7 @@ class BreachError(AssertionError):
 
 
 class Hour(NamedTuple):
-    """The state at the end of a simulated hour; bytes, and counts from the start."""
+    """The state at the end of a simulated hour: bytes, and counts from the start."""
 
     hour: int
     puts: int
@@ -58,7 +57,7 @@ class Hour(NamedTuple):
     expired: int
     evicted: int
     found: int
-    rss: int
+    anonymous: int
 
     def __str__(self) -> str:
         mib = 1 << 20
@@ -66,7 +65,7 @@ class Hour(NamedTuple):
             f"{self.hour:4} {self.puts:9} | {self.memory_entries:7} {self.memory_bytes / mib:6.1f} "
             f"{self.memory_evicted:9} | {self.disk_entries:7} {self.disk_bytes / mib:8.1f} "
             f"{self.file_bytes / mib:8.1f} {self.expired:9} {self.evicted:9} | {self.found:6} "
-            f"{self.rss / mib:7.1f}"
+            f"{self.anonymous / mib:7.1f}"
         )
 
 
@@ -142,7 +141,6 @@ class Day:
         size = self._data.stat().st_size
         if memory.bytes > self._bounds[0] or size > self._bounds[1]:
             raise BreachError(f"memory {memory.bytes}, file {size}")
-        rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         return Hour(
             hour,
             self._done,
@@ -155,12 +153,18 @@ class Day:
             expired=self._gone["expired"],
             evicted=self._gone["size"],
             found=self._found,
-            rss=rss,
+            anonymous=_anonymous(),
         )
 
     def _note(self, event: Event) -> None:
         if isinstance(event, Evicted):
             self._gone[event.reason] += event.count
+
+
+def _anonymous() -> int:
+    """Bytes of this process's own memory; the mapped file's pages are the kernel's to take."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("RssAnon:")[1].split()[0]) * 1024
 
 
 def _body(name: int, length: int) -> bytes:

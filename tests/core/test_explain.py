@@ -59,7 +59,8 @@ def test_every_reason_has_words() -> None:
     assert set(WHY) == set(get_args(Reason))
 
 
-PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}}
+def picture(data: str) -> dict[str, Any]:
+    return chat([{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}])
 
 
 @pytest.mark.parametrize(
@@ -75,13 +76,12 @@ PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD
         (chat(stop=["a"]), chat(stop=["a", "b"]), ["$.stop[1]"]),
         (chat(**{"a b": {"": 1}}), chat(**{"a b": {"": 2}}), ["$['a b']['']"]),
         (chat(user="u", stream=True), chat(user="v"), []),
-        (chat([PICTURE]), chat([{**PICTURE, "image_url": {"url": "data:image/png;base64,QUJE"}}]), ["$.messages[0].content[0].image_url.url"]),
+        (picture("QUJD"), picture("QUJE"), ["$.messages[0].content[0].image_url.url"]),
+        (picture("QUJD"), picture("QUJD\n"), []),
         (chat(store=True), chat(store=True, n=2), ["$.n"]),
     ],
-)  # fmt: skip
-def test_differences_in_the_body(
-    one: dict[str, Any], other: dict[str, Any], paths: list[str]
-) -> None:
+)
+def test_differences_in_the_body(one: Any, other: Any, paths: list[str]) -> None:
     assert apart(arrival(one), arrival(other)) == paths
     assert apart(arrival(other), arrival(one)) == paths
 

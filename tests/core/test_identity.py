@@ -11,11 +11,34 @@ from hypothesis import strategies as st
 
 from proxy.core.canonical import INERT
 from proxy.core.message import Arrival
+from proxy.core.request import Lookup
 from tests.asking import K1, K2, RULES, arrival, bypass, chat, configured, lookup
 
+DEPLOYED = "/openai/deployments/%s/chat/completions"
 PIXEL = "data:image/png;base64,QUJD"
 RESPONSES = {"model": "m", "input": "hi", "store": False}
-TOOL = {"type": "function", "function": {"name": "save", "parameters": {"type": "object"}}}
+TOOL: dict[str, Any] = {
+    "type": "function",
+    "function": {"name": "save", "parameters": {"type": "object"}},
+}
+
+
+def turns(*said: tuple[str, str]) -> dict[str, Any]:
+    return chat(messages=[{"role": role, "content": text} for role, text in said])
+
+
+def offering(**parameters: Any) -> dict[str, Any]:
+    """A chat with a tool that takes these parameters."""
+    function = {"name": "save", "parameters": {"type": "object", "properties": parameters}}
+    return chat(tools=[{"type": "function", "function": function}])
+
+
+def embedding(given: Any, *headers: tuple[str, str], **more: Any) -> Arrival:
+    return arrival({"model": "e", "input": given, **more}, *headers, path="/v1/embeddings")
+
+
+def completion(**more: Any) -> Arrival:
+    return arrival({"model": "m", "prompt": "def f():", **more}, path="/v1/completions")
 
 
 def together(one: Arrival, other: Arrival) -> bool:
@@ -34,10 +57,8 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=6,
 )
-reserved = INERT | {"cache", "store", "model", "audio", "modalities", "tools", "web_search_options"}
-free = st.dictionaries(
-    texts.filter(lambda name: name not in reserved | {"messages"}), values, max_size=3
-)
+reserved = INERT | {"cache", "store", "model", "audio", "tools", "messages"}
+free = st.dictionaries(texts.filter(lambda name: name not in reserved), values, max_size=3)
 inert = st.dictionaries(st.sampled_from(sorted(INERT - {"stream"})), values, max_size=3)
 
 
@@ -75,23 +96,21 @@ def test_tenants_never_share(one: str, other: str, fields: dict[str, Any]) -> No
 APART = {
     "an unknown member": (chat(num_ctx=2048), chat(num_ctx=8192)),
     "an unknown member and none": (chat(), chat(chat_template_kwargs={"thinking": False})),
-    "an inert name deeper down": (
-        chat(tools=[TOOL]),
-        chat(tools=[{**TOOL, "function": {**TOOL["function"], "parameters": {"user": {}}}}]),
+    "an inert name deeper down": (offering(), offering(user={"type": "string"})),
+    "a name of ours deeper down": (offering(), offering(cache={"type": "object"})),
+    "metadata of a part": (
+        chat([{"type": "text", "text": "a"}]),
+        chat([{"type": "text", "text": "a", "metadata": 1}]),
     ),
-    "metadata of a message": (chat([{"type": "text", "text": "a"}]), chat([{"type": "text", "text": "a", "metadata": 1}])),
     "the order of messages": (
-        chat(messages=[{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]),
-        chat(messages=[{"role": "user", "content": "b"}, {"role": "user", "content": "a"}]),
+        turns(("user", "a"), ("user", "b")),
+        turns(("user", "b"), ("user", "a")),
     ),
     "the history": (
-        chat(messages=[{"role": "user", "content": "Java?"}, {"role": "user", "content": "How many?"}]),
-        chat(messages=[{"role": "user", "content": "Malta?"}, {"role": "user", "content": "How many?"}]),
+        turns(("user", "Java?"), ("assistant", "An island."), ("user", "How many live there?")),
+        turns(("user", "Malta?"), ("assistant", "An island."), ("user", "How many live there?")),
     ),
-    "who speaks": (
-        chat(messages=[{"role": "user", "content": "a"}]),
-        chat(messages=[{"role": "system", "content": "a"}]),
-    ),
+    "who speaks": (turns(("user", "a")), turns(("system", "a"))),
     "the name of a limit": (chat(max_tokens=5), chat(max_completion_tokens=5)),
     "absent and null": (chat(), chat(temperature=None)),
     "absent and the default": (chat(), chat(temperature=1)),
@@ -101,10 +120,7 @@ APART = {
     "forms of tool choice": (chat(tool_choice="auto"), chat(tool_choice={"type": "auto"})),
     "tools allowed or not": (chat(tools=[TOOL]), chat(tools=[TOOL], tool_choice="none")),
     "no tools and none allowed": (chat(), chat(tool_choice="none")),
-    "a tool's schema": (
-        chat(tools=[{"type": "function", "function": {"name": "book", "parameters": {"when": {}}}}]),
-        chat(tools=[{"type": "function", "function": {"name": "book", "parameters": {"date": {}}}}]),
-    ),
+    "a tool's schema": (offering(when={}), offering(date={})),
     "a text and one part of text": (chat("a"), chat([{"type": "text", "text": "a"}])),
     "one picture and another": (
         chat([{"type": "image_url", "image_url": {"url": PIXEL}}]),
@@ -120,7 +136,7 @@ APART = {
     "a blank at the end": (chat("a"), chat("a ")),
     "the case": (chat("a"), chat("A")),
     "reasoning effort": (chat(reasoning_effort="low"), chat(reasoning_effort="high")),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", APART)
@@ -197,12 +213,12 @@ def test_the_spelling_of_a_headers_name_does_not_count() -> None:
         (arrival(chat(), query="x=1"), arrival(chat())),
         (arrival(chat(), path="/chat/completions"), arrival(chat())),
         (arrival({"model": "m"}, path="/v1/completions"), arrival({"model": "m"})),
-        (arrival({"model": "m", "input": "hello"}, path="/v1/embeddings"), arrival({"model": "m", "input": "hello", "store": False}, path="/v1/responses")),
-        (arrival(chat(), path="/openai/deployments/a/chat/completions"), arrival(chat(), path="/openai/deployments/b/chat/completions")),
-        (arrival({"model": "m", "prompt": "def f():", "suffix": ""}, path="/v1/completions"), arrival({"model": "m", "prompt": "def f():", "suffix": "return x"}, path="/v1/completions")),
-        (arrival({"model": "m", "prompt": "def f():"}, path="/v1/completions"), arrival({"model": "m", "prompt": "def f():", "echo": True}, path="/v1/completions")),
+        (embedding("hi"), arrival(RESPONSES, path="/v1/responses")),
+        (arrival(chat(), path=DEPLOYED % "a"), arrival(chat(), path=DEPLOYED % "b")),
+        (completion(suffix=""), completion(suffix="return x")),
+        (completion(suffix=""), completion(echo=True)),
     ],
-)  # fmt: skip
+)
 def test_the_operation_and_its_query_count(one: Arrival, other: Arrival) -> None:
     assert not together(one, other)
 
@@ -291,12 +307,9 @@ MEET = [
     (chat(" 如何退款 "), chat("如何退款")),
     (chat("a  b\n"), chat("a b")),
     (chat([{"type": "text", "text": " a "}]), chat([{"type": "text", "text": "a"}])),
-    (chat(messages=[{"role": "system", "content": "s \n"}]), chat(messages=[{"role": "system", "content": "s"}])),
-    (
-        chat(messages=[{"role": "assistant", "content": "a "}, {"role": "user", "content": "b"}]),
-        chat(messages=[{"role": "assistant", "content": "a"}, {"role": "user", "content": "b "}]),
-    ),
-]  # fmt: skip
+    (turns(("system", "s \n")), turns(("system", "s"))),
+    (turns(("assistant", "a "), ("user", "b")), turns(("assistant", "a"), ("user", "b "))),
+]
 
 
 @pytest.mark.parametrize(("one", "other"), MEET)
@@ -312,18 +325,8 @@ def test_requests_that_differ_in_blanks_have_one_normalized_key(one: Any, other:
         (chat("a"), chat("b")),
         (chat("a", seed=1), chat("a ", seed=2)),
         (chat("a", tools=[TOOL]), chat("a", tools=[{**TOOL, "description": " "}])),
-        (
-            chat(
-                messages=[{"role": "user", "content": "a"}, {"role": "assistant", "content": "b "}]
-            ),
-            chat(
-                messages=[{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
-            ),
-        ),
-        (
-            chat(messages=[{"role": "tool", "content": "a  b"}, {"role": "user", "content": "x"}]),
-            chat(messages=[{"role": "tool", "content": "a b"}, {"role": "user", "content": "x"}]),
-        ),
+        (turns(("user", "a"), ("assistant", "b ")), turns(("user", "a"), ("assistant", "b"))),
+        (turns(("tool", "a  b"), ("user", "x")), turns(("tool", "a b"), ("user", "x"))),
         (chat(response_format={"name": "a "}), chat(response_format={"name": "a"})),
     ],
 )
@@ -367,8 +370,8 @@ def test_a_prompt_that_is_continued_has_no_second_key(prompt: Any) -> None:
     assert lookup(arrival(body, path="/v1/completions")).normalized is None
 
 
-def embedded(given: Any, **more: Any) -> Any:
-    return lookup(arrival({"model": "e", "input": given, **more}, path="/v1/embeddings"))
+def embedded(given: Any, *headers: tuple[str, str], **more: Any) -> Lookup:
+    return lookup(embedding(given, *headers, **more))
 
 
 @pytest.mark.parametrize(
@@ -385,7 +388,7 @@ def test_an_item_has_one_key_in_every_batch() -> None:
     assert a == again != b
     assert embedded("a").items == embedded(["a"]).items == (a,)
     assert embedded([[1, 2]]).items == embedded([1, 2]).items
-    assert embedded("a").key != embedded(["a"]).key != embedded(["a", "b"]).key
+    assert len({embedded(given).key for given in ("a", ["a"], ["a", "b"])}) == 3
 
 
 @pytest.mark.parametrize(
@@ -396,11 +399,11 @@ def test_an_item_has_one_key_in_every_batch() -> None:
         embedded("b"),
         embedded("a "),
         embedded([1]),
-        lookup(arrival({"model": "f", "input": "a"}, path="/v1/embeddings")),
-        lookup(arrival({"model": "e", "input": "a"}, K2, path="/v1/embeddings")),
+        embedded("a", model="f"),
+        embedded("a", K2),
     ],
 )
-def test_items_that_differ(other: Any) -> None:
+def test_items_that_differ(other: Lookup) -> None:
     assert embedded("a").items[0] != other.items[0]
 
 
@@ -418,7 +421,7 @@ def test_embeddings_have_no_second_key() -> None:
 
 @pytest.mark.parametrize("given", [None, [], [[]], [1, "a"], [True], {"text": "a"}, [{"image": 1}]])
 def test_embeddings_of_another_shape_are_passed_on(given: Any) -> None:
-    assert bypass(arrival({"model": "e", "input": given}, path="/v1/embeddings")) == "malformed"
+    assert bypass(embedding(given)) == "malformed"
 
 
 def test_only_embeddings_have_items() -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tests.reply import Headers
     from tests.upstream import Channel
 
+_READERS = "hotprefix_singleflight_waiters"
 ASKED: Json = {"model": "m-small", "messages": [{"role": "user", "content": "all at once"}]}
 
 
@@ -67,10 +68,13 @@ async def gather(
 
 
 async def waiting(gateway: Gateway, upstream: Channel, size: int) -> None:
-    """Until so many readers have joined another's flight, as the metrics tell."""
-    await upstream.until(
-        lambda: gateway.total("hotprefix_singleflight_waiters") == size, seconds=20
-    )
+    """Until at least so many readers are at flights, as the metrics tell."""
+    await upstream.until(lambda: gateway.total(_READERS) >= size, seconds=20)
+
+
+async def left(gateway: Gateway, upstream: Channel, size: int) -> None:
+    """Until at most so many readers are at flights."""
+    await upstream.until(lambda: gateway.total(_READERS) <= size, seconds=20)
 
 
 async def over(members: list[Member]) -> None:

@@ -15,7 +15,7 @@ from tests.reply import Reply, body, events
 if TYPE_CHECKING:
     from tests.e2e.conftest import Start
     from tests.gateway import Gateway
-    from tests.reply import Headers
+    from tests.reply import Gate, Headers
     from tests.upstream import Channel
 
 EVENTS = answers.chat_events(["one ", "answer ", "for all"], usage=answers.USAGE)
@@ -28,6 +28,13 @@ def gateway(start: Start) -> Gateway:
     return start()
 
 
+def held(gate: Gate, *, stream: bool) -> Reply:
+    """The answer in the form asked for; the gate is before its end."""
+    if stream:
+        return events([*EVENTS[:2], gate, *EVENTS[2:]])
+    return body(answers.chat(TEXT), hold=gate)
+
+
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("first", ["stream", "whole"])
 async def test_500_cold_requests_are_one_upstream_call(
@@ -35,12 +42,11 @@ async def test_500_cold_requests_are_one_upstream_call(
 ) -> None:
     gate = upstream.gate()
     stream = first == "stream"
-    held = events([*EVENTS[:2], gate, *EVENTS[2:]])
-    upstream.default = held if stream else body(answers.chat(TEXT), hold=gate)
+    upstream.default = held(gate, stream=stream)
     members = [await crowd.join(gateway, upstream, stream)]
     await upstream.until(lambda: gate.reached)
     members += await crowd.gather(gateway, upstream, 499)
-    await crowd.waiting(gateway, upstream, 499)
+    await crowd.waiting(gateway, upstream, 500)
     gate.open()
     await crowd.over(members)
 
@@ -61,14 +67,14 @@ async def test_the_first_caller_may_leave(
     gateway: Gateway, upstream: Channel, stream: bool
 ) -> None:
     gate = upstream.gate()
-    upstream.default = events([*EVENTS[:2], gate, *EVENTS[2:]])
+    upstream.default = held(gate, stream=stream)
     first = await Connection.to(gateway.port)
     await first.send(crowd.request(upstream, stream))
     await upstream.until(lambda: gate.reached)
     members = await crowd.gather(gateway, upstream, 10)
-    await crowd.waiting(gateway, upstream, 10)
+    await crowd.waiting(gateway, upstream, 11)
     await first.close()
-    await upstream.until(lambda: gateway.total("hotprefix_requests_total") >= 1, seconds=5)
+    await crowd.left(gateway, upstream, 10)
     gate.open()
     await crowd.over(members)
 
@@ -82,10 +88,10 @@ async def test_when_the_last_reader_leaves_the_upstream_call_ends(
     gate = upstream.gate()
     upstream.default = events([*EVENTS[:2], gate, *EVENTS[2:]])
     members = await crowd.gather(gateway, upstream, 4)
-    await crowd.waiting(gateway, upstream, 3)
+    await crowd.waiting(gateway, upstream, 4)
     for member in members[1:]:
         member.task.cancel()
-    await crowd.waiting(gateway, upstream, 0)
+    await crowd.left(gateway, upstream, 1)
     assert upstream.left == 0
     members[0].task.cancel()
 
@@ -118,7 +124,7 @@ async def test_an_upstreams_error_reaches_every_reader_once(
     mine = ("Set-Cookie", "a=1"), ("x-request-id", "req_first")
     upstream.reply(body(sent, ("Retry-After", "3"), *mine, status=429, hold=gate))
     members = await crowd.gather(gateway, upstream, 50)
-    await crowd.waiting(gateway, upstream, 49)
+    await crowd.waiting(gateway, upstream, 50)
     gate.open()
     await crowd.over(members)
 
@@ -139,7 +145,7 @@ async def test_a_cut_reaches_every_reader_and_is_not_kept(
     members = [await crowd.join(gateway, upstream, stream=True)]
     await upstream.until(lambda: gate.reached)
     members += await crowd.gather(gateway, upstream, 20)
-    await crowd.waiting(gateway, upstream, 20)
+    await crowd.waiting(gateway, upstream, 21)
     gate.open()
     await crowd.over(members)
 
@@ -188,7 +194,7 @@ async def test_readers_of_one_flight_differ_in_what_they_asked_for(
         given = [("Authorization", f"Bearer {upstream.key}"), ("Content-Type", "application/json")]
         head = spelled("POST", "/v1/chat/completions", given, asked)
         await wanting.send(head)
-        await crowd.waiting(gateway, upstream, 2)
+        await crowd.waiting(gateway, upstream, 3)
         gate.open()
         await wanting.head()
         with_usage = await wanting.rest()
@@ -244,15 +250,15 @@ async def test_a_regenerating_request_does_not_join_an_older_flight(
     assert upstream.calls == 2
 
 
-@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize("slow", [False, True])
 async def test_a_stale_answer_is_refreshed_once(
-    start: Start, upstream: Channel, held: bool
+    start: Start, upstream: Channel, slow: bool
 ) -> None:
     gateway = start({"cache": {"ttl": "500ms", "jitter": 0.0, "stale_while_revalidate": "1m"}})
     await post(gateway.port, upstream.key, crowd.ASKED)
     gate = upstream.gate()
     upstream.reply(body(answers.chat("#2"), hold=gate))
-    if not held:
+    if not slow:
         gate.open()
     while (await post(gateway.port, upstream.key, crowd.ASKED)).get("x-cache") != "STALE":
         pass

@@ -35,7 +35,7 @@ async def spread(gateway: Gateway, upstream: Channel, size: int) -> list[crowd.M
     """Clients waiting at every worker, and the workers following one flight."""
     members = await crowd.gather(gateway, upstream, size)
     await upstream.until(lambda: upstream.calls == 1)
-    await crowd.waiting(gateway, upstream, size - 3)
+    await crowd.waiting(gateway, upstream, size)
     return members
 
 

@@ -59,8 +59,8 @@ class File:
     def read(self, key: Key) -> bytes | None:
         """What is stored under `key`, a copy. Raises: lmdb.Error."""
         try:
-            with self._mapping, self._env.begin(db=self._tree.entries) as txn:
-                return txn.get(key)
+            with self._mapping, self._env.begin(buffers=True) as txn:
+                return tree.read(txn, self._tree, key)
         except lmdb.Error as error:
             self._note(error)
             raise

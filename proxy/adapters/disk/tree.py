@@ -18,8 +18,13 @@ if TYPE_CHECKING:
 
 _FORMAT: Final = b"format"
 _FORMAT_NOW: Final = b"hotprefix-1"
+_AGED: Final = b"aged"
 _FOREVER: Final = 1e15
 """Seconds that stand for all later times."""
+PART: Final = 4080
+"""Bytes of a value that stand under one key: what fits into one page. LMDB keeps longer ones in
+pages side by side, and a full file of mixed sizes has none free: half of it would have to go for
+one long answer. The parts of a value follow it in the order of keys; its digest proves them all."""
 _TIME: Final = 8
 """Bytes of a time in the index: unix milliseconds, big-endian, so that their order is time's."""
 
@@ -54,15 +59,29 @@ def prepare(env: lmdb.Environment) -> Tree:
     return tree
 
 
+def read(txn: Txn, tree: Tree, key: Key) -> bytes | None:
+    """What is stored under `key`, a copy."""
+    first = txn.get(key, db=tree.entries)
+    if first is None or len(first) < PART:
+        return None if first is None else bytes(first)
+    cursor, parts = txn.cursor(db=tree.entries), [first]
+    cursor.set_key(key)
+    while cursor.next() and _belongs(cursor, key):
+        parts.append(cursor.value())
+    return b"".join(parts)
+
+
 def write(txn: Txn, tree: Tree, key: Key, data: bytes, now: float) -> bool:
     """Store `data`, unless something asked for later is there and alive."""
     held, new = _times(txn, tree, key), wire.peek(data)
     if new is None or (held is not None and held[0] > new[0] and held[1] > now):
         return False
-    if held is not None:
-        txn.delete(_index(held[1], key), db=tree.expiry)
+    remove(txn, tree, key)
     txn.put(_index(new[1], key), b"", db=tree.expiry)
-    txn.put(key, data, db=tree.entries)
+    txn.put(key, data[:PART], db=tree.entries)
+    for number, start in enumerate(range(PART, len(data), PART)):
+        part = data[start : start + PART]
+        txn.put(key + number.to_bytes(4, "big"), part, db=tree.entries)
     return True
 
 
@@ -71,7 +90,7 @@ def remove(txn: Txn, tree: Tree, key: Key) -> bool:
     held = _times(txn, tree, key)
     if held is not None:
         txn.delete(_index(held[1], key), db=tree.expiry)
-    return txn.delete(key, db=tree.entries)
+    return _cut(txn, tree, key)
 
 
 def due(txn: Txn, tree: Tree, now: float) -> bool:
@@ -92,9 +111,14 @@ def drop_soonest(txn: Txn, tree: Tree, count: int, before: float) -> int:
         data = txn.get(index[_TIME:], db=tree.entries)
         times = None if data is None else wire.peek(data)
         if times is None or _index(times[1], b"") == index[:_TIME]:
-            txn.delete(index[_TIME:], db=tree.entries)
+            _cut(txn, tree, index[_TIME:])
         dropped += 1
     return dropped
+
+
+def age(txn: Txn) -> None:
+    """Commit something: what a transaction frees can be used by the one after the next only."""
+    txn.put(_AGED, b"")
 
 
 def used(txn: Txn, tree: Tree) -> int:
@@ -106,7 +130,19 @@ def used(txn: Txn, tree: Tree) -> int:
 
 def count(txn: Txn, tree: Tree) -> int:
     """How many entries there are."""
-    return txn.stat(tree.entries)["entries"]
+    return txn.stat(tree.expiry)["entries"]
+
+
+def _cut(txn: Txn, tree: Tree, key: bytes) -> bool:
+    cursor = txn.cursor(db=tree.entries)
+    there = found = cursor.set_key(key)
+    while there and _belongs(cursor, key):
+        there = cursor.delete() and bool(cursor.key())
+    return found
+
+
+def _belongs(cursor: lmdb.Cursor[memoryview], key: bytes) -> bool:
+    return cursor.key()[: len(key)] == memoryview(key)
 
 
 def _times(txn: Txn, tree: Tree, key: Key) -> tuple[float, float] | None:

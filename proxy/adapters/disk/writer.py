@@ -32,7 +32,7 @@ _PORTION: Final = 8
 """Part of the file that one transaction may write, for the same reasons."""
 _TRIES: Final = 20
 _PAGE: Final = 4096
-"""Four of these for each value: its own last one, a leaf of either table, what lies above."""
+"""Bytes; a value takes those of its parts and at most three more, above them and in the index."""
 
 
 class Put(NamedTuple):
@@ -124,13 +124,13 @@ class Writer:
         return results
 
     def _alone(self, step: Step) -> Result:
-        """One step, if need be with ever more room: a large value needs pages side by side."""
-        for share in (0, 8, 2):
-            self._make_room(step.cost + (self._file.limit // share if share else 0))
-            with suppress(lmdb.MapFullError):
-                results = self._change([step])
-                if results is not None:
-                    return results[0]
+        self._make_room(step.cost + self._file.limit // _PORTION)
+        with suppress(lmdb.MapFullError):
+            with self._file.change() as (txn, _):
+                tree.age(txn)
+            results = self._change([step])
+            if results is not None:
+                return results[0]
         return StoreError(TIER, "no room")
 
     def _change(self, steps: list[Step]) -> list[Result] | None:
@@ -221,7 +221,7 @@ def _step(job: Job) -> Step:
             except ValueError as error:
                 failed = _failed(error)
                 return Step(0, lambda txn, tables: failed)
-            key, cost = stored.key, len(data) + 4 * _PAGE
+            key, cost = stored.key, (len(data) // tree.PART + 4) * _PAGE
             return Step(cost, lambda txn, tables: tree.write(txn, tables, key, data, now))
         case Delete(key):
             return Step(0, lambda txn, tables: tree.remove(txn, tables, key))

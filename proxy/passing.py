@@ -1,0 +1,46 @@
+"""Operations that are none of the cache's: passed on alone, as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from proxy.core.headers import end_to_end
+from proxy.core.message import Head
+from proxy.core.status import Status
+from proxy.core.tenant import caller
+from proxy.refusal import REFUSED, refusal
+
+if TYPE_CHECKING:
+    from proxy.core.message import Call, Headers
+    from proxy.core.rules import Rules
+    from proxy.origin import Origin
+    from proxy.ports import Clock
+    from proxy.response import Report, Response
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """Checks who asks, and passes on what was asked."""
+
+    rules: Rules
+    origin: Origin
+    clock: Clock
+
+    async def forward(self, call: Call, report: Report) -> Response:
+        """The upstream's own answer, as it arrives. Raises: RefusedError."""
+        credential, since = self.sender(call.headers), self.clock.mono()
+        try:
+            upstream = await self.origin.forward(call, credential)
+        except REFUSED as error:
+            raise refusal(error) from error
+        report.waited(since)
+        head = Head(upstream.head.status, end_to_end(upstream.head.headers), upstream.head.reason)
+        return report.forward(head, upstream, Status("BYPASS", "endpoint", node=upstream.node))
+
+    def sender(self, headers: Headers) -> str | None:
+        """The credential to send for a client; None: its own. Raises: RefusedError."""
+        try:
+            return caller(headers, self.rules.secret, self.rules.tenants).credential
+        except REFUSED as error:
+            raise refusal(error) from error

@@ -1,0 +1,187 @@
+"""One process that serves: from its start through the drain to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from proxy.adapters import admin
+from proxy.adapters.leases import Leases, NoLeases
+from proxy.adapters.peers import UnixPeers
+from proxy.adapters.sockets import listening
+from proxy.core.entry import Key
+from proxy.core.events import TierMeasured
+from proxy.ports import UpstreamError
+from proxy.sharing import unnamed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+    from pathlib import Path
+
+    from proxy.adapters.disk.store import Disk
+    from proxy.adapters.epoch import Epochs
+    from proxy.adapters.http import Http
+    from proxy.adapters.log import Log
+    from proxy.adapters.memory import Memory
+    from proxy.adapters.metrics import Metrics
+    from proxy.adapters.peers import PeerServer
+    from proxy.config import Config
+    from proxy.flight import Flights, Reader
+    from proxy.ports import Clock, Emit
+    from proxy.tiers import Tiers
+
+_PUBLISH_EVERY = 0.5
+"""Seconds between two moments at which a worker's numbers are written for the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a worker is made of, put together in `app`."""
+
+    config: Config
+    directory: Path
+    """Of this run: the workers' sockets lie here."""
+    address: Path
+    """This worker's socket, for the others."""
+    token: str | None
+    """The admin port's credential."""
+    door: web.Server
+    tiers: Tiers
+    memory: Memory
+    disk: Disk | None
+    epochs: Epochs
+    flights: Flights
+    leases: Leases | NoLeases
+    upstreams: Sequence[Http]
+    metrics: Metrics
+    log: Log
+    clock: Clock
+    emit: Emit
+
+
+class Worker:
+    """Runs its parts."""
+
+    def __init__(self, parts: Parts, peers: Callable[[Worker], PeerServer]) -> None:
+        self._parts = parts
+        self._peers = peers(self)
+        self._ready = False
+
+    async def run(self, ports: Sequence[int], serving: Callable[[], None]) -> None:
+        """Serve until SIGTERM, then drain. `serving` is called once requests are taken."""
+        parts, over = self._parts, asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
+        parts.log.start()
+        operators = self._operators()
+        await operators.setup()
+        assert operators.server is not None
+        async with asyncio.TaskGroup() as background:
+            tasks = [background.create_task(loop) for loop in self._loops()]
+            await self._peers.start()
+            server = await _listen(parts.door, parts.config.server.host, ports[0])
+            await _listen(operators.server, parts.config.admin.host, ports[1])
+            gc.collect()
+            gc.freeze()  # what lives as long as the process need not be walked again and again
+            self._ready = True
+            serving()
+            await over.wait()
+            self._ready = False
+            await self._drain(server)
+            for task in tasks:
+                task.cancel()
+        await self._close(operators)
+
+    def board(self, name: bytes) -> Reader | None:
+        """A place at a running flight, for another worker."""
+        return self._parts.flights.get(unnamed(name))
+
+    async def forget(self, key: bytes) -> bool:
+        """Drop a key from this worker's memory, for another worker that purges it."""
+        return await self._parts.memory.delete(Key(key))
+
+    def _operators(self) -> web.AppRunner:
+        operations = admin.Operations(
+            ready=lambda: self._ready,
+            metrics=self._parts.metrics.exposition,
+            stats=self._stats,
+            purge=self._purge,
+        )
+        application = admin.application(operations, self._parts.token)
+        return web.AppRunner(application, access_log=None, handle_signals=False)
+
+    def _loops(self) -> list[Coroutine[None, None, None]]:
+        """What runs behind the requests until the end."""
+        parts = self._parts
+        loops = [self._publish()]
+        if parts.disk is not None:
+            loops.append(parts.disk.run())
+        if isinstance(parts.leases, Leases):
+            loops.append(parts.leases.run())
+        return loops
+
+    async def _publish(self) -> None:
+        parts = self._parts
+        while True:
+            await parts.clock.sleep(_PUBLISH_EVERY)
+            stats = parts.memory.stats()
+            parts.emit(TierMeasured("memory", stats.bytes, stats.entries))
+            with suppress(OSError):  # a full disk costs numbers, not requests
+                parts.metrics.publish()
+
+    async def _purge(self, key: Key | None) -> bool:
+        parts = self._parts
+        if key is None:
+            parts.epochs.bump()
+            return True
+        had = await parts.tiers.delete(key)
+        for path in parts.directory.glob("worker-*.sock"):
+            if path != parts.address:
+                with suppress(UpstreamError):  # a worker that is gone holds nothing
+                    await UnixPeers().forget(str(path), key)
+        return had
+
+    def _stats(self) -> dict[str, object]:
+        parts = self._parts
+        return {
+            "worker": parts.address.stem,
+            "epoch": parts.epochs.current(),
+            "memory": repr(parts.memory),
+            "disk": repr(parts.disk) if parts.disk is not None else "off",
+            "flights": repr(parts.flights),
+        }
+
+    async def _drain(self, server: asyncio.Server) -> None:
+        """Take no more; give what runs the time that is set."""
+        limit = self._parts.config.server.drain_timeout
+        server.close()
+        self._parts.door.pre_shutdown()
+        await self._parts.door.shutdown(limit)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(limit):
+                await self._parts.flights.drain()
+        await self._parts.flights.aclose()
+
+    async def _close(self, operators: web.AppRunner) -> None:
+        parts = self._parts
+        await self._peers.aclose()
+        await operators.cleanup()
+        for upstream in parts.upstreams:
+            await upstream.aclose()
+        if isinstance(parts.leases, Leases):
+            parts.leases.close()
+        if parts.disk is not None:
+            parts.disk.close()
+        with suppress(OSError):
+            parts.metrics.publish()
+        parts.log.close()
+
+
+async def _listen(server: web.Server, host: str, port: int) -> asyncio.Server:
+    loop = asyncio.get_running_loop()
+    return await loop.create_server(server, sock=listening(host, port), backlog=1024)

@@ -1,0 +1,138 @@
+"""Which answers become entries, and for how long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from proxy.core.entry import Entry, Usage
+from proxy.core.keeping import Arrived, Keeping, kept
+from proxy.core.message import Head
+from tests import answers
+from tests.asking import arrival, chat, lookup
+from tests.stored import NOW
+
+JSON = ("content-type", "application/json")
+EVENTS = ("content-type", "text/event-stream")
+KEEPING = Keeping(
+    jitter=0.1, stale_while_revalidate=30.0, stale_if_error=300.0, negative_ttl=10.0
+)
+ASKED = lookup(arrival(chat()))
+ERROR = answers.error("no such model")
+
+
+def arrived(body: bytes, *headers: tuple[str, str], status: int = 200) -> Arrived:
+    return Arrived(
+        head=Head(status, headers or (JSON,)),
+        body=body,
+        node="gpu",
+        asked=NOW - 2.0,
+        created=NOW,
+        latency=2.0,
+        epoch=7,
+    )
+
+
+def entry(body: bytes, *headers: tuple[str, str], status: int = 200, **asked: Any) -> Entry:
+    found = kept(arrived(body, *headers, status=status), changed(**asked), KEEPING)
+    assert isinstance(found, Entry), found
+    return found
+
+
+def changed(**asked: Any) -> Any:
+    return msgspec.structs.replace(ASKED, **asked) if asked else ASKED
+
+
+def test_an_answer_is_kept_with_all_that_is_known_of_it() -> None:
+    body = answers.dumps(answers.chat("hi"))
+    found = entry(body, JSON, ("set-cookie", "a=1"), ("openai-version", "2020"))
+
+    assert found == Entry(
+        key=ASKED.key,
+        tenant=ASKED.request.tenant,
+        endpoint="chat/completions",
+        status=200,
+        headers=(JSON, ("openai-version", "2020")),
+        form="json",
+        body=body,
+        asked=NOW - 2.0,
+        created=NOW,
+        ttl=found.ttl,
+        stale_while_revalidate=30.0,
+        stale_if_error=300.0,
+        epoch=7,
+        tags=(),
+        model="m",
+        node="gpu",
+        latency=2.0,
+        usage=Usage(11, 7),
+    )
+    assert 3240 <= found.ttl <= 3960
+
+
+def test_a_stream_is_kept_as_received() -> None:
+    body = b"".join(answers.chat_events(["a", "b"], usage=answers.USAGE))
+    found = entry(body, EVENTS)
+
+    assert (found.form, found.body, found.usage) == ("events", body, Usage(11, 7))
+
+
+def test_the_requests_tags_go_with_the_answer() -> None:
+    asked = lookup(arrival(chat(), ("x-cache-tags", "a, b")))
+    found = kept(arrived(answers.dumps(answers.chat("hi"))), asked, KEEPING)
+
+    assert isinstance(found, Entry)
+    assert found.tags == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "status", "reason"),
+    [
+        (answers.dumps(answers.chat("hi")), "text/html", 200, "content_type"),
+        (answers.dumps(answers.chat("hi")), "", 200, "content_type"),
+        (b"{", "application/json", 200, "malformed"),
+        (answers.dumps(answers.chat("hi", finish="length")), "application/json", 200, "length"),
+        (b"".join(answers.chat_events(["a"])[:-1]), "text/event-stream", 200, "cut"),
+        (answers.dumps(answers.chat("hi")), "application/json", 201, "status"),
+        (ERROR, "application/json", 429, "status"),
+        (ERROR, "application/json", 500, "status"),
+        (b"no such page", "application/json", 404, "status"),
+    ],
+)
+def test_an_answer_that_is_not_kept_has_a_reason(
+    body: bytes, content_type: str, status: int, reason: str
+) -> None:
+    found = kept(arrived(body, ("content-type", content_type), status=status), ASKED, KEEPING)
+
+    assert found == reason
+
+
+def test_an_answer_cut_by_the_requests_own_limit_is_kept() -> None:
+    asked = lookup(arrival(chat(max_tokens=5)))
+    body = answers.dumps(answers.chat("hi", finish="length"))
+
+    assert isinstance(kept(arrived(body), asked, KEEPING), Entry)
+
+
+@pytest.mark.parametrize("status", [400, 404, 413, 422])
+def test_a_clients_mistake_is_remembered_for_a_moment_and_never_served_stale(status: int) -> None:
+    found = entry(ERROR, status=status)
+
+    assert (found.status, found.body) == (status, ERROR)
+    assert found.expires == NOW + 10.0
+
+
+def test_a_mistake_is_not_remembered_longer_than_an_answer_would_be() -> None:
+    asked = lookup(arrival(chat(), ("x-cache-ttl", "3")))
+    found = kept(arrived(ERROR, status=400), asked, KEEPING)
+
+    assert isinstance(found, Entry)
+    assert found.ttl == 3.0
+
+
+def test_no_mistake_is_remembered_where_that_is_switched_off() -> None:
+    forgetful = msgspec.structs.replace(KEEPING, negative_ttl=0.0)
+
+    assert kept(arrived(ERROR, status=400), ASKED, forgetful) == "status"
