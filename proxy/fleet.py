@@ -74,6 +74,7 @@ class Answering:
         self._clock = clock
         self._emit = emit
         self._open = True
+        self._failed = False
 
     @property
     def seconds(self) -> float:
@@ -87,6 +88,7 @@ class Answering:
         try:
             return await self._chunks.__anext__()
         except UpstreamError as error:
+            self._failed = True
             self._emit(UpstreamFailed(self.node, error.kind))
             raise
 
@@ -96,6 +98,8 @@ class Answering:
         self._open = False
         self._of.running -= 1
         await self._response.aclose()
+        if self._failed:
+            return
         first, usage = self._first - self._asked, self.usage
         self._emit(
             UpstreamAnswered(

@@ -136,17 +136,6 @@ class Reader:
             await flight.news.wait()
         return flight.head
 
-    async def whole(self) -> bytes:
-        """The whole body, once it is there. Raises the flight's error."""
-        flight = self.flight
-        while not flight.landed:
-            if flight.error is not None:
-                raise flight.error
-            await flight.news.wait()
-        if flight.dropped:
-            raise UpstreamError(flight.node, "protocol", "the answer is too large to be rendered")
-        return b"".join(flight.chunks)
-
     def __aiter__(self) -> Self:
         return self
 

@@ -26,10 +26,9 @@ class Memo:
     def put(self, raw: bytes, intent: Intent) -> None:
         if isinstance(intent, Lookup) and len(intent.items) > _ITEMS:
             return
-        if len(self._known) >= self._entries:
-            self._known.pop(next(iter(self._known)), None)
-        if self._entries:
-            self._known[raw] = intent
+        self._known[raw] = intent
+        if len(self._known) > self._entries:
+            del self._known[next(iter(self._known))]
 
     def __repr__(self) -> str:
         return f"<Memo {len(self._known)}/{self._entries}>"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from proxy.core.message import Headers
     from proxy.core.request import Request
 
-_Name: TypeAlias = "tuple[Key, float, bool, bool]"
+_Name: TypeAlias = "tuple[Key, float, float, bool, bool]"
 
 
 class Renders:
@@ -27,7 +27,8 @@ class Renders:
         """Headers and body of a stored answer as this request wants them."""
         if entry.form == "json" and not request.stream and not self._zero:
             return entry.headers, entry.body
-        name = (entry.key, entry.created, request.stream, request.wants_usage)
+        # A batch is as old as its oldest item: a newer one among the others shows in the ttl.
+        name = (entry.key, entry.created, entry.ttl, request.stream, request.wants_usage)
         held = self._held.get(name)
         if held is None:
             held = rendered(entry, request, zero=self._zero)

@@ -1,0 +1,43 @@
+"""The memo: what was understood is known again, within its bound."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxy.memo import Memo
+from tests.asking import arrival, chat, lookup
+
+INTENT = lookup(arrival(chat()))
+
+
+def test_what_was_understood_once_is_known_by_its_bytes() -> None:
+    memo = Memo(2)
+    memo.put(b"a", INTENT)
+
+    assert memo.get(b"a") is INTENT
+    assert memo.get(b"b") is None
+
+
+def test_the_oldest_makes_room() -> None:
+    memo = Memo(2)
+    for raw in (b"a", b"b", b"c"):
+        memo.put(raw, INTENT)
+
+    assert [memo.get(raw) for raw in (b"a", b"b", b"c")] == [None, INTENT, INTENT]
+
+
+def test_a_memo_without_room_knows_nothing() -> None:
+    memo = Memo(0)
+    memo.put(b"a", INTENT)
+
+    assert memo.get(b"a") is None
+
+
+@pytest.mark.parametrize(("items", "known"), [(32, True), (33, False)])
+def test_a_batch_of_many_items_is_not_remembered(items: int, known: bool) -> None:
+    """Its keys would take more room than all other requests together."""
+    body = {"model": "m", "input": [str(n) for n in range(items)]}
+    memo = Memo(2)
+    memo.put(b"a", lookup(arrival(body, path="/v1/embeddings")))
+
+    assert (memo.get(b"a") is not None) == known

@@ -1,0 +1,93 @@
+"""Rendered answers: made once for each way to ask, within a bound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from proxy.core.entry import Entry
+from proxy.core.request import Request
+from proxy.renders import Renders
+from tests import answers
+from tests.asking import arrival, chat, lookup
+from tests.stored import NOW, entry
+
+EVENTS = (("content-type", "text/event-stream"),)
+STREAM = b"".join(answers.chat_events(["hello"], usage=answers.USAGE))
+
+
+def request(**fields: Any) -> Request:
+    return lookup(arrival(chat(**fields))).request
+
+
+def streamed(name: object, text: str = "hello", **changes: Any) -> Entry:
+    body = b"".join(answers.chat_events([text], usage=answers.USAGE))
+    return entry(name, headers=EVENTS, form="events", body=body, **changes)
+
+
+PLAIN, STREAMED, METERED = (
+    request(),
+    request(stream=True),
+    request(stream=True, stream_options={"include_usage": True}),
+)
+
+
+def test_an_answer_in_its_own_form_is_the_stored_bytes() -> None:
+    stored = entry("a")
+
+    assert Renders(1 << 20, zero_usage=False).get(stored, PLAIN) == (stored.headers, stored.body)
+
+
+def test_the_same_way_to_ask_is_rendered_once() -> None:
+    renders, stored = Renders(1 << 20, zero_usage=False), streamed("a")
+
+    assert renders.get(stored, PLAIN)[1] is renders.get(stored, PLAIN)[1]
+
+
+def test_every_way_to_ask_has_its_own() -> None:
+    renders, stored = Renders(1 << 20, zero_usage=False), streamed("a")
+    bodies = [renders.get(stored, asked)[1] for asked in (PLAIN, STREAMED, METERED)]
+
+    assert len(set(bodies)) == 3
+    assert bodies[2] == stored.body
+
+
+def test_a_newer_answer_is_not_shown_as_the_older_one_was() -> None:
+    renders = Renders(1 << 20, zero_usage=False)
+    renders.get(streamed("a", "old"), PLAIN)
+
+    assert b"new" in renders.get(streamed("a", "new", created=NOW + 1.0), PLAIN)[1]
+
+
+def test_a_batch_with_a_newer_item_is_not_shown_as_the_older_one_was() -> None:
+    """It is as old as its oldest item, whatever became of the others."""
+    renders = Renders(1 << 20, zero_usage=True)
+    renders.get(streamed("a", "old", ttl=20.0), PLAIN)
+
+    assert b"new" in renders.get(streamed("a", "new", ttl=50.0), PLAIN)[1]
+
+
+def test_what_was_rendered_stays_within_the_bound() -> None:
+    size = len(Renders(1 << 20, zero_usage=False).get(streamed("a"), PLAIN)[1])
+    renders = Renders(10 * size, zero_usage=False)
+    first = renders.get(streamed(0), PLAIN)[1]
+    for name in range(1, 11):
+        last = renders.get(streamed(name), PLAIN)[1]
+
+    assert repr(renders) == f"<Renders 10 {10 * size} B>"
+    assert renders.get(streamed(10), PLAIN)[1] is last
+    assert renders.get(streamed(0), PLAIN)[1] is not first
+
+
+def test_what_would_fill_a_large_share_is_not_held() -> None:
+    size = len(Renders(1 << 20, zero_usage=False).get(streamed("a"), PLAIN)[1])
+    renders = Renders(7 * size, zero_usage=False)
+    renders.get(streamed("a"), PLAIN)
+
+    assert repr(renders) == "<Renders 0 0 B>"
+
+
+def test_where_hits_are_free_even_json_says_so() -> None:
+    stored = entry("a", body=answers.dumps(answers.chat("hi")))
+    body = Renders(1 << 20, zero_usage=True).get(stored, PLAIN)[1]
+
+    assert b'"prompt_tokens":0' in body
