@@ -13,6 +13,8 @@ import uvloop
 
 from proxy.adapters.clock import SystemClock
 from proxy.adapters.disk.store import Disk
+from proxy.adapters.door.arrival import Limits
+from proxy.adapters.door.door import Door
 from proxy.adapters.epoch import Epochs
 from proxy.adapters.http import Http
 from proxy.adapters.leases import Board, Leases, NoLeases
@@ -22,7 +24,6 @@ from proxy.adapters.metrics import Metrics, bury
 from proxy.adapters.peers import NoPeers, PeerServer, UnixPeers
 from proxy.adapters.processes.supervisor import Supervisor
 from proxy.adapters.runtime import runtime
-from proxy.adapters.server import Door, Limits
 from proxy.adapters.sockets import reserved
 from proxy.adapters.tunnel import Tunnel
 from proxy.config import admin_token, credential, disk_path
@@ -66,12 +67,16 @@ def serve(config: Config, environ: Mapping[str, str], opened: Callable[[int, int
         credential(table, environ)
     log = Log(1, clock.now, requests=config.log.requests)
 
-    def emit(event: Event) -> None:
-        log(event)
-        log.flush()  # at once: no thread may run in a process that forks
-
     addresses = (config.server.host, config.server.port), (config.admin.host, config.admin.port)
     with reserved(*addresses) as ports, runtime() as directory:
+        metrics = Metrics(directory, "parent", serving=False)
+
+        def emit(event: Event) -> None:
+            metrics(event)
+            metrics.publish()
+            log(event)
+            log.flush()  # at once: no thread may run in a process that forks
+
         return Supervisor(
             config.server.workers,
             partial(_work, _Site(config, ready, environ, directory), ports),

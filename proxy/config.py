@@ -215,7 +215,7 @@ class Tenant(_Table, frozen=True):
     name: str
     key_env: str
     upstream_key_env: str = ""
-    """Variable with the credential sent upstream instead; empty: the node's, or the client's own."""
+    """Variable with the credential sent upstream; empty: the node's, or the client's own."""
     models: tuple[str, ...] = ("*",)
     controls: tuple[str, ...] = ("*",)
     """Request controls this tenant may use, by name; `*`: all."""
@@ -281,7 +281,10 @@ def disk_path(config: Config, environment: Mapping[str, str]) -> Path | None:
 
 
 def credential(table: Upstream, environment: Mapping[str, str]) -> str | None:
-    """What a node is sent instead of the client's credential; None: the client's. Raises ConfigError."""
+    """What a node is sent instead of the client's credential; None: nothing else.
+
+    Raises ConfigError.
+    """
     if not table.key_env:
         return None
     if not (value := environment.get(table.key_env)):

@@ -55,10 +55,7 @@ class Events:
             raise self._error
         while not self._ended:
             try:
-                chunk = self._passed(await self._chunks.__anext__())
-            except StopAsyncIteration:
-                self._ended = True
-                chunk = self._rest()
+                chunk = await self._next()
             except (UpstreamError, CodingError) as error:
                 self._error = _cut(error)
                 return self._farewell(str(error))
@@ -66,6 +63,13 @@ class Events:
                 self._tail = (self._tail + chunk)[-4:]
                 return chunk
         raise StopAsyncIteration
+
+    async def _next(self) -> bytes:
+        try:
+            return self._passed(await self._chunks.__anext__())
+        except StopAsyncIteration:
+            self._ended = True
+            return self._rest()
 
     def _passed(self, chunk: bytes) -> bytes:
         if self._decoder is not None:
@@ -131,10 +135,10 @@ async def live(
     shape = form(head)
     coding = (head.get("content-encoding") or "").lower()
     taken = all(part.strip() in request.codings for part in coding.split(",")) if coding else True
-    if shape is not None and joined and head.status == 200 and asked != wanted(request):
-        found = await _rendered(head, body, request, shape, coding)
-        if found is not None:
-            return Head(200, retyped(without(headers, _CODED), wanted(request))), found
+    other = joined and head.status == 200 and asked != wanted(request)
+    if other and shape is not None and (not coding or decoder(coding) is not None):
+        to, found = await _rendered(body, request, shape, coding)
+        return Head(200, retyped(without(headers, _CODED), to)), found
     headers = without(headers, _LENGTH)
     if shape == "events":
         hide = request.endpoint in COUNTED and not request.wants_usage and not verbatim
@@ -146,7 +150,7 @@ async def live(
     if shape == "json":
         whole = await _held(body)
         if coding and not taken and isinstance(whole, bytes) and decoder(coding) is not None:
-            return Head(head.status, without(headers, _CODED), head.reason), decoded(coding, whole)
+            return Head(head.status, without(headers, _CODED), head.reason), _decoded(coding, whole)
         return Head(head.status, _coded(headers, head, joined), head.reason), whole
     return Head(head.status, _coded(headers, head, joined), head.reason), body
 
@@ -157,13 +161,12 @@ def _coded(headers: Headers, head: Head, joined: bool) -> Headers:
     return (*headers, ("content-encoding", coding)) if joined and coding else headers
 
 
-async def _rendered(
-    head: Head, body: Body, request: Request, shape: Form, coding: str
-) -> bytes | None:
-    """The whole answer in the other form, or None if it has none."""
+async def _rendered(body: Body, request: Request, shape: Form, coding: str) -> tuple[Form, bytes]:
+    """The whole answer in the form that is wanted, or in its own if it has no other."""
     whole = b"".join([chunk async for chunk in body])
-    plain = decoded(coding, whole) if coding else whole
-    return replay(request.endpoint, shape, wanted(request), plain, usage=request.wants_usage)
+    plain, want = _decoded(coding, whole) if coding else whole, wanted(request)
+    found = replay(request.endpoint, shape, want, plain, usage=request.wants_usage)
+    return (shape, plain) if found is None else (want, found)
 
 
 async def _held(body: Body) -> bytes | Body:
@@ -177,6 +180,14 @@ async def _held(body: Body) -> bytes | Body:
             return Resumed(chunk, body)
         parts.append(chunk)
     return b"".join(parts)
+
+
+def _decoded(coding: str, body: bytes) -> bytes:
+    """Raises: UpstreamError."""
+    try:
+        return decoded(coding, body)
+    except CodingError as error:
+        raise _cut(error) from error
 
 
 def _cut(error: Exception) -> UpstreamError:

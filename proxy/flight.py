@@ -52,6 +52,8 @@ class Flight:
         self.node = ""
         self.asked: Form = "json"
         """The form that the upstream was asked for."""
+        self.followed = False
+        """Another worker asked, for a client of its own."""
         self.found: Found | None = None
         """The stored answer that made the call needless."""
         self.chunks: list[bytes] = []
@@ -67,9 +69,9 @@ class Flight:
         self.news = _Signal()
         self.progress = _Signal()
 
-    def open(self, head: Head, node: str, asked: Form) -> None:
+    def open(self, head: Head, node: str, asked: Form, *, followed: bool = False) -> None:
         """The head is here."""
-        self.head, self.node, self.asked = head, node, asked
+        self.head, self.node, self.asked, self.followed = head, node, asked, followed
         self.news.tell()
 
     async def write(self, chunk: bytes) -> None:
@@ -82,12 +84,10 @@ class Flight:
         self.size += len(chunk)
         self.news.tell()
         while self.size > self.limit:
-            written = self.dropped + len(self.chunks)
-            read = min((reader.position for reader in self.readers), default=written)
-            passed = read - self.dropped
+            places = (reader.position - self.dropped for reader in self.readers)
+            passed = min(places, default=len(self.chunks))
             if not passed:
                 await self.progress.wait()
-                continue
             self.size -= sum(map(len, self.chunks[:passed]))
             del self.chunks[:passed]
             self.dropped += passed
@@ -112,10 +112,7 @@ class Flight:
         return self.landed or self.error is not None
 
     def __repr__(self) -> str:
-        state = "failed" if self.error else "landed" if self.landed else "flying"
-        return (
-            f"<Flight {self.name[0].hex()[:8]} {state} {self.size} B readers={len(self.readers)}>"
-        )
+        return f"<Flight {self.name[0].hex()[:8]} {self.size} B readers={len(self.readers)}>"
 
 
 class Reader:
@@ -140,7 +137,7 @@ class Reader:
         return self
 
     async def __anext__(self) -> bytes:
-        """All that came since the last call. Raises the flight's error after what came before it."""
+        """All that came since the last call; then, if it failed, the flight's error."""
         flight = self.flight
         while self.position >= flight.dropped + len(flight.chunks):
             if flight.landed:
@@ -152,8 +149,6 @@ class Reader:
         start = self.position - flight.dropped
         self.position = flight.dropped + len(flight.chunks)
         flight.progress.tell()
-        if len(flight.chunks) - start == 1:
-            return flight.chunks[start]
         return b"".join(flight.chunks[start:])
 
     async def aclose(self) -> None:
@@ -204,7 +199,7 @@ class Flights:
         return flight
 
     async def _run(self, flight: Flight, fly: Fly) -> None:
-        # Told here and not where it is made: one that is cancelled before its first step never ends.
+        # Told here, not where it is made: one cancelled before its first step never ends.
         self._emit(FlightStarted())
         outcome: Landing = "cancelled"
         try:
@@ -247,13 +242,9 @@ class Flights:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    @property
-    def waiting(self) -> int:
-        """Readers of all flights."""
-        return sum(len(flight.readers) for flight in self._flying.values())
-
     def __len__(self) -> int:
         return len(self._flying)
 
     def __repr__(self) -> str:
-        return f"<Flights flying={len(self)} readers={self.waiting}>"
+        readers = sum(len(flight.readers) for flight in self._flying.values())
+        return f"<Flights flying={len(self)} readers={readers}>"

@@ -77,8 +77,7 @@ class Pipeline:
     def _receive(self, arrival: Arrival, endpoint: Endpoint, report: Report) -> Intent:
         # Bytes that were understood before are known by their hash: no JSON is parsed twice.
         raw = raw_key(arrival, self.rules)
-        intent = self.memo.get(raw)
-        if intent is None:
+        if (intent := self.memo.get(raw)) is None:
             intent = receive(arrival, endpoint, self.rules)
             self.memo.put(raw, intent)
         report.request = intent.request
@@ -96,8 +95,9 @@ class Pipeline:
             case Hit(found, age):
                 return self._stored(found, lookup, report, Status("HIT", age=age))
             case Stale(found, age):
-                fly = partial(self._fly, arrival, lookup)
-                self.flights.refresh((lookup.key, self.epoch()), fly)
+                if lookup.request.controls.store:
+                    fly = partial(self._fly, arrival, lookup)
+                    self.flights.refresh((lookup.key, self.epoch()), fly)
                 return self._stored(found, lookup, report, Status("STALE", age=age))
             case Miss():
                 return await self._fetch(arrival, lookup, outcome, report)
@@ -142,6 +142,7 @@ class Pipeline:
         try:
             head = await reader.head()
             report.waited(since)
+            joined = joined or flight.followed
             if flight.found is not None:
                 return await self._instead(reader, flight.found, lookup, report)
             if head.status in UNWELL and miss.fallback is not None:
@@ -193,8 +194,7 @@ class Pipeline:
             if not leads:  # another worker's answer arrived whole
                 return None
             # Another worker may have stored it between our look and our turn.
-            match await self._look(lookup):
-                case Hit(found, _):
-                    return flight.board(found)
-                case _:
-                    return await self.origin.fetch(arrival, lookup, flight)
+            outcome = await self._look(lookup)
+            if isinstance(outcome, Hit):
+                return flight.board(outcome.found)
+            return await self.origin.fetch(arrival, lookup, flight)

@@ -16,14 +16,18 @@ if TYPE_CHECKING:
 
 
 class Response:
-    """What goes to the client. Whoever sends it closes its body and ends its report, in any case."""
+    """What goes to the client. Who sends it closes its body and ends its report in any case."""
 
-    __slots__ = ("body", "head", "report")
+    __slots__ = ("body", "head", "own", "report")
 
-    def __init__(self, head: Head, body: bytes | Body, report: Report) -> None:
+    def __init__(
+        self, head: Head, body: bytes | Body, report: Report, *, own: bool = False
+    ) -> None:
         self.head = head
         self.body = body
         self.report = report
+        self.own = own
+        """Whether this proxy made it, from a stored answer or of its own words, just now."""
 
 
 class Report:
@@ -62,7 +66,8 @@ class Report:
         )
         if self.request is not None and head.get("x-request-id") is None:
             told = (*told, ("x-request-id", self.request_id))
-        return Response(Head(head.status, told, head.reason), body, self)
+        own = status.outcome in ("HIT", "STALE", "ERROR")
+        return Response(Head(head.status, told, head.reason), body, self, own=own)
 
     def forward(self, head: Head, body: bytes | Body, status: Status) -> Response:
         """The response of an operation that is none of the cache's: hardly a header is added."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from proxy.ports import Clock, Followed, Leases, Peers
 
 PATIENCE = 10.0
-"""Seconds after which a worker flies alone, whatever the lease says: longer than any lease's term."""
+"""Seconds after which a worker flies alone, whatever the lease says: longer than its term."""
 
 _PAUSE = 0.05
 """Seconds before an owner that could not be followed is asked for again."""
@@ -41,7 +41,7 @@ class Sharing:
 
     @asynccontextmanager
     async def lead(self, flight: Flight) -> AsyncIterator[bool]:
-        """True: fly yourself, and hold the lease meanwhile. False: the flight was followed to its end.
+        """True: fly, and hold the lease meanwhile. False: the flight was followed to its end.
 
         Raises: UpstreamError: what the owner's flight met, or that the owner died in the middle.
         """
@@ -76,7 +76,7 @@ class Sharing:
         try:
             async for chunk in upstream:
                 if not begun:
-                    flight.open(upstream.head, upstream.node, upstream.asked)
+                    flight.open(upstream.head, upstream.node, upstream.asked, followed=True)
                 begun = True
                 await flight.write(chunk)
         except UpstreamError as error:
@@ -86,6 +86,6 @@ class Sharing:
         finally:
             await upstream.aclose()
         if not begun:
-            flight.open(upstream.head, upstream.node, upstream.asked)
+            flight.open(upstream.head, upstream.node, upstream.asked, followed=True)
         flight.land()
         return True

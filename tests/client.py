@@ -42,6 +42,10 @@ class Head:
         return next(iter(self.all(name)), None)
 
 
+NOTHING = Head("", 0, "", ())
+"""The head of an answer that never began."""
+
+
 @dataclass(frozen=True)
 class Got:
     """A whole answer, or as much of it as came."""

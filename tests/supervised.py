@@ -29,13 +29,19 @@ def work(slot: int, ready: Callable[[], None]) -> int:
         return 3
     if manner == "raising":
         raise RuntimeError("a worker that cannot start")
-    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM,))
+    asked, ask = os.pipe()
+    for number in (signal.SIGTERM, signal.SIGUSR1):
+        signal.signal(number, lambda *_: os.write(ask, b"1"))
+    if manner == "late" and slot == 1:
+        tell("starting", slot, os.getpid())
+        os.read(asked, 1)
+        tell("started", slot)
     ready()
     tell("serving", slot, os.getpid())
-    signal.sigwait((signal.SIGTERM,))
+    os.read(asked, 1)
     tell("draining", slot, os.getpid())
     if manner == "stubborn":
-        signal.pause()
+        os.read(asked, 1)
     return 0
 
 

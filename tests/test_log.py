@@ -74,7 +74,15 @@ def test_the_fields_of_a_request_line_are_these(told: Told) -> None:
     )
 
 
-@pytest.mark.parametrize("field", ["model", "request_id", "method"])
+@pytest.mark.parametrize("chosen", ["x" * 500, "tell me a secret\n", "退款", "\ud800"])
+def test_what_is_no_name_of_a_model_is_not_told(told: Told, chosen: str) -> None:
+    told.log(events.Served(model=chosen))
+    (line,) = told.lines()
+
+    assert line["model"] == "?"
+
+
+@pytest.mark.parametrize("field", ["request_id", "method"])
 @pytest.mark.parametrize(
     ("chosen", "shown"),
     [

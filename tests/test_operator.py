@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -106,6 +109,21 @@ async def test_the_token_comes_from_the_variable_that_the_configuration_names() 
             await asyncio.to_thread(ask, admin, {}, "/admin/stats")
 
     assert answer == {"workers": 2.0}
+
+
+async def test_the_token_is_not_shown_to_a_web_proxy() -> None:
+    """HTTP_PROXY holds for everything a process asks, unless it is told otherwise."""
+    async with TestServer(application(OPERATIONS, None)) as server:
+        program = (
+            "from proxy.adapters.console import ask; from proxy.config import Admin;"
+            f"print(ask(Admin(port={server.port}), {{}}, '/admin/stats'))"
+        )
+        environment = {**os.environ, "http_proxy": "http://127.0.0.1:1", "no_proxy": ""}
+        ran = await asyncio.to_thread(
+            subprocess.run, [sys.executable, "-c", program], env=environment, capture_output=True
+        )
+
+    assert ran.stdout == b"{'workers': 2.0}\n"
 
 
 @pytest.mark.parametrize("words", [("purge", "--all"), ("stats",)])

@@ -35,7 +35,7 @@ class Run:
         assert self.process.stdout is not None
         self._out = self.process.stdout.fileno()
         self._rest = b""
-        self._unasked: list[str] = []
+        self.unasked: list[str] = []
 
     def until(self, *starts: str) -> list[str]:
         """For each of `starts`, the first line not yet asked for that begins so."""
@@ -44,17 +44,17 @@ class Run:
     def _first(self, start: str) -> str:
         seen = 0
         while True:
-            for i in range(seen, len(self._unasked)):
-                if self._unasked[i].startswith(start):
-                    return self._unasked.pop(i)
-            seen = len(self._unasked)
-            self._unasked.append(self._line())
+            for i in range(seen, len(self.unasked)):
+                if self.unasked[i].startswith(start):
+                    return self.unasked.pop(i)
+            seen = len(self.unasked)
+            self.unasked.append(self._line())
 
     def _line(self) -> str:
         while b"\n" not in self._rest:
             ready, _, _ = select.select([self._out], [], [], PATIENCE)
             data = os.read(self._out, 65536) if ready else b""
-            assert data, f"no more lines after {self._unasked}"
+            assert data, f"no more lines after {self.unasked}"
             self._rest += data
         line, _, self._rest = self._rest.partition(b"\n")
         return line.decode()
@@ -101,6 +101,19 @@ def test_all_workers_serve_before_it_says_so(start: Start, workers: int) -> None
     run = start(workers)
 
     run.until("opened", *[f"serving {slot} " for slot in range(workers)])
+
+
+def test_it_does_not_say_so_while_one_is_not_yet_up(start: Start) -> None:
+    run = start(2, manner="late")
+    late = int(run.until("starting 1")[0].split()[2])
+    # The parent has heard the other's first word once it has seen that one die.
+    os.kill(run.pid(0), signal.SIGKILL)
+    run.until("reaped 0")
+    os.kill(late, signal.SIGUSR1)
+
+    run.until("started 1")
+    assert "opened" not in run.unasked
+    run.until("opened")
 
 
 @pytest.mark.parametrize("workers", [1, 2])

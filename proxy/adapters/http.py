@@ -137,7 +137,13 @@ def _streamed(call: Call) -> bool:
 def _sent(call: Call) -> CIMultiDict[str]:
     """The headers as sent on; host and, for a complete body, length are this connection's own."""
     own = ("host", "content-length", "expect") if not _streamed(call) else ("host", "expect")
-    return CIMultiDict((n, v) for n, v in end_to_end(call.headers) if n.lower() not in own)
+    # Repeats in one spelling: aiohttp takes another one for a correction of the first.
+    spelled: dict[str, str] = {}
+    return CIMultiDict(
+        (spelled.setdefault(lower, name), value)
+        for name, value in end_to_end(call.headers)
+        if (lower := name.lower()) not in own
+    )
 
 
 def _broken(error: BaseException) -> str:

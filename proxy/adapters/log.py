@@ -69,7 +69,8 @@ class Log:
                 event,
                 request_id=_clean(event.request_id),
                 method=_clean(event.method),
-                model=_clean(event.model),
+                # What is no model's name may be anything, a prompt too.
+                model=event.model if _is_name(event.model) else "?",
                 fingerprint=event.fingerprint[:8],
             )
         self._add(

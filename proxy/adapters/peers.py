@@ -9,6 +9,7 @@ big-endian) and that many bytes: `N` it does not fly here, `H` the head, `C` a c
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, Self
 
 import msgspec
@@ -106,6 +107,8 @@ class PeerServer:
         except UpstreamError as error:
             trouble = _Trouble(error.node, error.kind, str(error))
             _write(writer, b"X", msgspec.msgpack.encode(trouble))
+        except OSError:
+            raise
         except Exception:  # whatever else the flight met, the follower will meet it itself
             _write(writer, b"N")
         finally:
@@ -114,12 +117,15 @@ class PeerServer:
 
 
 async def _beat(writer: asyncio.StreamWriter) -> None:
-    while True:
-        await asyncio.sleep(_BEAT)
-        _write(writer, b"K")
+    with suppress(ConnectionResetError):
+        while True:
+            await asyncio.sleep(_BEAT)
+            _write(writer, b"K")
 
 
 def _write(writer: asyncio.StreamWriter, letter: _Letter, data: bytes = b"") -> None:
+    if writer.transport.is_closing():
+        raise ConnectionResetError
     writer.writelines((letter, len(data).to_bytes(4, "big"), data))
 
 
@@ -184,7 +190,7 @@ class UnixPeers:
         return None
 
     async def forget(self, owner: str, key: bytes) -> None:
-        """Have another worker drop a key from its memory. Raises: UpstreamError where it is gone."""
+        """Have another worker drop a key from its memory. Raises: UpstreamError if it is gone."""
         frames, _, _ = await _asked(owner, b"D" + key.ljust(_NAME, b"\0"))
         frames.close()
 

@@ -96,7 +96,7 @@ class Tunnel:
 
 
 class _Both:
-    """The two directions of one relay; as aiohttp's payload parser it is given the client's bytes."""
+    """Both directions of one relay; as aiohttp's payload parser it is given the client's bytes."""
 
     def __init__(self, request: web.BaseRequest, upstream: asyncio.StreamWriter) -> None:
         self._client = request.transport

@@ -62,9 +62,10 @@ def _welcome(config: Config, port: int, admin_port: int, *, demo: bool) -> str:
     model = "demo-chat" if demo else "MODEL"
     body = f'{{"model":"{model}","messages":[{{"role":"user","content":"Hello!"}}]}}'
     label = "  (demo upstream: no model behind it)" if demo else ""
+    given = f"-H 'content-type: application/json' -d '{body}'"
     return (
         f"base_url  {base}{label}\n"
-        f"try       curl -i {base}/chat/completions -H 'content-type: application/json' -d '{body}'\n"
+        f"try       curl -i {base}/chat/completions {given}\n"
         f"metrics   http://{_named(config.admin.host)}:{admin_port}/metrics"
     )
 

@@ -38,7 +38,7 @@ def apart(
 
 
 def whole(entries: Sequence[Entry], lookup: Lookup) -> Entry | None:
-    """One entry for all items, as old as the oldest and fresh no longer than the first to expire."""
+    """One entry for all items: as old as the oldest, fresh until the first of them expires."""
     body = embeddings.merged([Piece(entry.body) for entry in entries])
     if body is None:
         return None

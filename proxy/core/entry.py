@@ -1,4 +1,4 @@
-"""What is stored: an upstream's complete answer with its times, and the alias that points to one."""
+"""What is stored: an upstream's whole answer with its times, and the alias that points to one."""
 
 from __future__ import annotations
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# Where an event ends. After a line that ends in LF, a lone CR may be half of a CRLF, so the next
-# byte must be known; after a line that ends in a lone CR the blank line is taken to be its first
+# Where an event ends. After a line that ends in a lone CR the blank line is taken to be its first
 # byte, since a further LF would only be one more blank line, which means nothing. Thus no event
 # of a CR-only stream waits for its successor, and every chunking gives the same pieces.
-_END: Final = re.compile(rb"\n(?:\n|\r\n|\r(?=[^\n]))|\r\r")
+_END: Final = re.compile(rb"\n(?:\n|\r\n|\r)|\r\r")
+# After a line that ends in LF a CR may be half of a CRLF: the next byte must be known.
+_COMPLETE: Final = (b"\n\n", b"\n\r\n", b"\r\r")
 _BOM: Final = b"\xef\xbb\xbf"
 
 DONE: Final = b"data: [DONE]\n\n"
@@ -61,7 +62,7 @@ class Splitter:
                 return []
             data = b"".join((*self._parts, data))
         events = split(data)
-        self._parts = [] if events[-1].endswith((b"\n\n", b"\n\r\n", b"\r\r")) else [events.pop()]
+        self._parts = [] if events[-1].endswith(_COMPLETE) else [events.pop()]
         return events
 
 

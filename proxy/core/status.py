@@ -1,4 +1,4 @@
-"""What a response says of the cache: `Cache-Status` (RFC 9211) and the short `x-cache-*` headers."""
+"""What a response says of the cache: `Cache-Status` (RFC 9211) and the `x-cache-*` headers."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import asyncio
 import re
 import sys
 import time
-from typing import Final
+from typing import Final, cast
 
 import msgspec
 import uvloop
@@ -98,8 +98,8 @@ class Connection(asyncio.Protocol):
         self.over = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # uvloop's own class is none of asyncio's.
+        self._transport = cast("asyncio.Transport", transport)
         self._ask()
 
     def _ask(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from typing import Final
+from typing import Final, cast
 
 import uvloop
 
@@ -33,8 +33,8 @@ class Origin(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # uvloop's own class is none of asyncio's.
+        self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
         held = self._held + data if self._held else data

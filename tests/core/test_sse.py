@@ -99,6 +99,7 @@ def test_an_event_of_a_megabyte_comes_whole() -> None:
         (b"data: {}\n\n", b"{}"),
         (b"data:{}\r\n\r\n", b"{}"),
         (b"data:  {}\n\n", b" {}"),
+        (b"data:  {} \r\n\r\n", b" {} "),
         (b"data\n\n", b""),
         (b"\xef\xbb\xbfdata: {}\n\n", b"{}"),
         (b": keep-alive\n\n", None),

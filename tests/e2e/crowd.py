@@ -7,14 +7,16 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests import sse
-from tests.client import Connection, Got, answer, spelled
-from tests.reply import JSON_TYPE
+from tests import answers, sse
+from tests.client import NOTHING, Connection, Got, answer, spelled
+from tests.reply import JSON_TYPE, body, events
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.answers import Json
     from tests.gateway import Gateway
-    from tests.reply import Headers
+    from tests.reply import Gate, Headers, Reply, Seen
     from tests.upstream import Channel
 
 _READERS = "hotprefix_singleflight_waiters"
@@ -41,10 +43,23 @@ class Member:
         return str(self.got.json()["choices"][0]["message"]["content"])
 
 
+def in_both_forms(text: str, gate: Gate | None = None) -> Callable[[Seen], Reply]:
+    """A script that says `text` in the form asked for, with the gate before its end."""
+    first, *rest = answers.chat_events([text], usage=answers.USAGE)
+    held = () if gate is None else (gate,)
+
+    def script(seen: Seen) -> Reply:
+        if seen.json().get("stream"):
+            return events([first, *rest[:1], *held, *rest[1:]])
+        return body(answers.chat(text), hold=gate)
+
+    return script
+
+
 def request(upstream: Channel, stream: bool, headers: Headers = ()) -> bytes:
     given = [("Authorization", f"Bearer {upstream.key}"), JSON_TYPE, *headers]
-    body = json.dumps({**ASKED, "stream": True} if stream else ASKED).encode()
-    return spelled("POST", "/v1/chat/completions", given, body)
+    sent = json.dumps({**ASKED, "stream": True} if stream else ASKED).encode()
+    return spelled("POST", "/v1/chat/completions", given, sent)
 
 
 async def join(gateway: Gateway, upstream: Channel, stream: bool, headers: Headers = ()) -> Member:
@@ -56,7 +71,10 @@ async def join(gateway: Gateway, upstream: Channel, stream: bool, headers: Heade
 
 async def _answer(connection: Connection) -> Got:
     async with connection:
-        return await answer(connection)
+        try:
+            return await answer(connection)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            return Got(NOTHING, b"", complete=False)  # its worker died
 
 
 async def gather(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tests import sse
-from tests.client import Connection, CutError, Head, spelled
+from tests.client import NOTHING, Connection, CutError, Head, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -52,10 +52,6 @@ class Answer:
         if (self.head.get("content-type") or "").startswith("text/event-stream"):
             return sse.text(self.body)
         return str(self.json()["choices"][0]["message"]["content"])
-
-
-NOTHING = Head("", 0, "", ())
-"""The head of an answer that never began."""
 
 
 @dataclass

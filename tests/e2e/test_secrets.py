@@ -46,7 +46,7 @@ async def every_kind(gateway: Gateway, upstream: Channel) -> None:
     await post(port, key, asked, path="chat/completions?q=query-otter")
     await post(port, key, PROMPT.encode())
     await post(port, key, b'{"model":"m","messages":[{"content":"' + PROMPT.encode())
-    await post(port, key, {**asked, "model": f"{PROMPT} \n\x00"})
+    await post(port, key, {**asked, "model": "odd \n\x00"})
     given = [("Authorization", f"Bearer {key}")]
     await ask(port, "GET", "/v1/files/query-otter?q=query-otter", given)
     upstream.default = body(answers.error(ANSWER), status=400)

@@ -15,7 +15,7 @@ from tests.reply import Reply, body, events
 if TYPE_CHECKING:
     from tests.e2e.conftest import Start
     from tests.gateway import Gateway
-    from tests.reply import Gate, Headers
+    from tests.reply import Headers
     from tests.upstream import Channel
 
 EVENTS = answers.chat_events(["one ", "answer ", "for all"], usage=answers.USAGE)
@@ -28,13 +28,6 @@ def gateway(start: Start) -> Gateway:
     return start()
 
 
-def held(gate: Gate, *, stream: bool) -> Reply:
-    """The answer in the form asked for; the gate is before its end."""
-    if stream:
-        return events([*EVENTS[:2], gate, *EVENTS[2:]])
-    return body(answers.chat(TEXT), hold=gate)
-
-
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("first", ["stream", "whole"])
 async def test_500_cold_requests_are_one_upstream_call(
@@ -42,7 +35,7 @@ async def test_500_cold_requests_are_one_upstream_call(
 ) -> None:
     gate = upstream.gate()
     stream = first == "stream"
-    upstream.default = held(gate, stream=stream)
+    upstream.default = crowd.in_both_forms(TEXT, gate)
     members = [await crowd.join(gateway, upstream, stream)]
     await upstream.until(lambda: gate.reached)
     members += await crowd.gather(gateway, upstream, 499)
@@ -67,7 +60,7 @@ async def test_the_first_caller_may_leave(
     gateway: Gateway, upstream: Channel, stream: bool
 ) -> None:
     gate = upstream.gate()
-    upstream.default = held(gate, stream=stream)
+    upstream.default = crowd.in_both_forms(TEXT, gate)
     first = await Connection.to(gateway.port)
     await first.send(crowd.request(upstream, stream))
     await upstream.until(lambda: gate.reached)
@@ -86,7 +79,7 @@ async def test_when_the_last_reader_leaves_the_upstream_call_ends(
     gateway: Gateway, upstream: Channel
 ) -> None:
     gate = upstream.gate()
-    upstream.default = events([*EVENTS[:2], gate, *EVENTS[2:]])
+    upstream.default = crowd.in_both_forms(TEXT, gate)
     members = await crowd.gather(gateway, upstream, 4)
     await crowd.waiting(gateway, upstream, 4)
     for member in members[1:]:

@@ -226,6 +226,17 @@ def test_every_field_of_a_stream_is_in_the_body() -> None:
     }
 
 
+def test_a_null_takes_nothing_back() -> None:
+    """A usage that rides on the finish, and chunks after it that say nothing."""
+    known = {"usage": {"prompt_tokens": 1}, "system_fingerprint": "fp"}
+    chunks = [chunk({"content": "a"}, "stop", **known), chunk({}, **dict.fromkeys(known))]
+    body = chat.merged(chunks)
+
+    assert body is not None
+    assert (body["usage"], body["system_fingerprint"]) == ({"prompt_tokens": 1}, "fp")
+    assert body["choices"][0]["finish_reason"] == "stop"
+
+
 def test_choices_of_a_stream_are_told_apart_by_index() -> None:
     pieces = [(1, "b"), (0, "a"), (1, "B"), (0, "A")]
     chunks = [{"choices": [{"index": i, "delta": {"content": text}}]} for i, text in pieces]

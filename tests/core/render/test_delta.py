@@ -15,7 +15,7 @@ from proxy.core.render.delta import merge, update
         ([{"content": "a"}, {"content": "b"}], {"content": "ab"}),
         ([{"unheard_of": "a"}, {"unheard_of": "b"}], {"unheard_of": "ab"}),
         ([{"role": "assistant"}, {"role": "assistant"}], {"role": "assistant"}),
-        ([{"id": ""}, {"id": "call_1"}, {"id": ""}], {"id": "call_1"}),
+        ([{"id": ""}, {"id": "call_1"}, {"id": "call_1"}], {"id": "call_1"}),
         ([{"content": None}, {"content": "a"}, {"content": None}], {"content": "a"}),
         ([{"content": None}, {}], {"content": None}),
         ([{"n": 1, "b": True}, {"n": 2, "b": False}], {"n": 2, "b": False}),

@@ -1,0 +1,1 @@
+"""The public port: HTTP in and out through aiohttp, without its inventions."""

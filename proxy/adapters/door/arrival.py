@@ -1,0 +1,98 @@
+"""Requests on their way in: target, headers and body as the client sent them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from aiohttp import HttpVersion11, hdrs, web
+
+from proxy.core.errors import RefusedError
+
+if TYPE_CHECKING:
+    from proxy.core.message import Headers
+
+
+class Limits:
+    """Bytes. `body`: a larger one is streamed through and never cached. `request`: a larger
+    JSON request is refused; other operations have no limit."""
+
+    def __init__(self, *, body: int, request: int, header: int) -> None:
+        self.body = body
+        self.request = request
+        self.header = header
+
+
+def target(request: web.BaseRequest) -> str:
+    """The raw path and query. An absolute target's host is not looked at: ours is configured."""
+    target = request.raw_path
+    if target.startswith("/"):
+        return target
+    _, scheme, rest = target.partition("://")
+    return "/" + rest.partition("/")[2] if scheme else target
+
+
+def spelled(request: web.BaseRequest) -> Headers:
+    """As spelled by the client, in order."""
+    return tuple(
+        (name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape"))
+        for name, value in request.raw_headers
+    )
+
+
+def encourage(request: web.BaseRequest) -> None:
+    """Tell a client that waits for it to send its body."""
+    if request.headers.get(hdrs.EXPECT, "").lower() != "100-continue":
+        return
+    if request.transport is not None and request.version >= HttpVersion11:
+        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+class Upload:
+    """A body too large to be cached, on its way through."""
+
+    def __init__(self, request: web.BaseRequest, first: bytes, limit: int) -> None:
+        self._content = request.content
+        self._first = first
+        self._limit = limit
+        self._passed = 0
+        self.refused: RefusedError | None = None
+        """Set where it turned out to be larger than any request may be."""
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        chunk, self._first = self._first or await self._content.readany(), b""
+        self._passed += len(chunk)
+        if self._passed > self._limit:
+            self.refused = too_large(self._limit)
+            raise self.refused
+        if not chunk:
+            raise StopAsyncIteration
+        return chunk
+
+
+async def read(request: web.BaseRequest, limits: Limits) -> bytes | Upload:
+    """The whole body, or an upload where it is too large to be cached. Raises: RefusedError."""
+    if (request.content_length or 0) > limits.request:
+        raise too_large(limits.request)
+    parts: list[bytes] = []
+    held = 0
+    try:
+        while chunk := await request.content.readany():
+            if not parts and request.content.at_eof() and len(chunk) <= limits.body:
+                return chunk
+            parts.append(chunk)
+            held += len(chunk)
+            if held > limits.request:
+                raise too_large(limits.request)
+            if held > limits.body:
+                return Upload(request, b"".join(parts), limits.request)
+    except web.RequestPayloadError as error:
+        raise RefusedError(400, "the body is not valid HTTP", code="invalid_body") from error
+    return b"".join(parts)
+
+
+def too_large(limit: int) -> RefusedError:
+    """The refusal of a request of more than `limit` bytes."""
+    return RefusedError(413, f"the request is larger than {limit} bytes", code="request_too_large")

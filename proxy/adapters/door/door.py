@@ -1,0 +1,110 @@
+"""From a connection to the path and back."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from aiohttp import hdrs, web
+
+from proxy.adapters.door.arrival import encourage, read, spelled, target
+from proxy.adapters.door.connection import Server, place
+from proxy.adapters.door.reply import send
+from proxy.core.controls import HEADER_NAMES
+from proxy.core.endpoint import Endpoint, recognise
+from proxy.core.errors import RefusedError, answer
+from proxy.core.headers import without
+from proxy.core.message import Arrival, Call
+from proxy.core.status import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import TypeAlias
+
+    from proxy.adapters.door.arrival import Limits
+    from proxy.core.message import Headers
+    from proxy.response import Report, Response
+
+    Serve: TypeAlias = Callable[[Arrival, Endpoint, Report], Awaitable[Response]]
+    Forward: TypeAlias = Callable[[Call, Report], Awaitable[Response]]
+    Tunnel: TypeAlias = Callable[[web.BaseRequest, str, Headers], Awaitable[web.StreamResponse]]
+    Reports: TypeAlias = Callable[[str, str, str | None], Report]
+
+
+class Door:
+    """Takes requests from connections and brings back responses."""
+
+    def __init__(
+        self, serve: Serve, forward: Forward, tunnel: Tunnel, reports: Reports, limits: Limits
+    ) -> None:
+        self._serve = serve
+        self._forward = forward
+        self._tunnel = tunnel
+        self._reports = reports
+        self._limits = limits
+        self._log = logging.getLogger("hotprefix")
+
+    def server(self, *, keepalive_timeout: float) -> web.Server:
+        """An aiohttp server, to be bound to a socket."""
+        return Server(
+            self.handle,
+            # A client that leaves ends its handler, and with it what only it was waiting for.
+            handler_cancellation=True,
+            access_log=None,
+            auto_decompress=False,
+            keepalive_timeout=keepalive_timeout,
+            lingering_time=2.0,
+            max_line_size=self._limits.header,
+            max_field_size=self._limits.header,
+            max_headers=1024,
+        )
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """One request, from its head to the last byte of its response."""
+        given, headers = target(request), spelled(request)
+        endpoint = recognise(request.method, given.partition("?")[0])
+        name = endpoint.value if endpoint else "other"
+        report = self._reports(request.method, name, request.headers.get("x-client-request-id"))
+        try:
+            if request.headers.get(hdrs.UPGRADE, "").lower() == "websocket":
+                return await self._tunnel(request, given, headers)
+            response = await self._response(request, given, headers, endpoint, report)
+        except RefusedError as error:
+            head, body = answer(error, endpoint)
+            response = report.respond(head, body, Status("ERROR", error.code or ""))
+        return await send(request, response)
+
+    async def _response(
+        self,
+        request: web.BaseRequest,
+        given: str,
+        headers: Headers,
+        endpoint: Endpoint | None,
+        report: Report,
+    ) -> Response:
+        encourage(request)
+        path, _, query = given.partition("?")
+        if endpoint is None:
+            stream = request.content.iter_any() if request.body_exists else None
+            return await self._forward(Call(request.method, path, query, headers, stream), report)
+        body = await read(request, self._limits)
+        if isinstance(body, bytes):
+            report.arrived = len(body)
+            arrival = Arrival(request.method, path, query, headers, body)
+            return await self._served(arrival, endpoint, report)
+        call = Call(request.method, path, query, without(headers, HEADER_NAMES), body)
+        try:
+            return await self._forward(call, report)
+        except RefusedError as error:
+            raise body.refused or error from None
+
+    async def _served(self, arrival: Arrival, endpoint: Endpoint, report: Report) -> Response:
+        try:
+            return await self._serve(arrival, endpoint, report)
+        except RefusedError:
+            raise
+        except Exception as error:  # a mistake of ours may cost the cache's help, not the answer
+            self._log.error("unexpected %s in %s", type(error).__name__, place(error))
+            headers = without(arrival.headers, HEADER_NAMES)
+            call = Call(arrival.method, arrival.path, arrival.query, headers, arrival.body)
+            return await self._forward(call, report)

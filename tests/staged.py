@@ -1,0 +1,181 @@
+"""The path on a stage: a pipeline with fakes all around it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from proxy.adapters.leases import NoLeases
+from proxy.adapters.peers import NoPeers
+from proxy.core.endpoint import recognise
+from proxy.core.events import Served, StoreSkipped
+from proxy.core.keeping import Keeping
+from proxy.fleet import Fleet, Node
+from proxy.flight import Flights
+from proxy.memo import Memo
+from proxy.origin import Origin
+from proxy.pipeline import Pipeline
+from proxy.ports import UpstreamError
+from proxy.renders import Renders
+from proxy.response import Report, Response
+from proxy.sharing import Sharing
+from proxy.tiers import Tier, Tiers
+from tests import answers
+from tests.asking import RULES, arrival, chat
+from tests.fakes import EVENTS, JSON, Answer, FakeClock, FakeStore, FakeUpstream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from proxy.core.events import Event
+    from proxy.core.message import Headers
+    from proxy.core.rules import Rules
+    from proxy.ports import Leases, Peers, Store
+    from tests.fakes import Piece
+
+# No jitter: a test says when something is no longer fresh.
+KEEPING = Keeping(
+    jitter=0.0, stale_while_revalidate=60.0, stale_if_error=600.0, negative_ttl=10.0
+)
+TTL = 3600.0
+STREAM = chat(stream=True)
+METERED = chat(stream=True, stream_options={"include_usage": True})
+
+
+def said(text: str = "hi", *more: tuple[str, str], **how: Any) -> Answer:
+    """A chat completion."""
+    return Answer((answers.dumps(answers.chat(text)),), headers=(*JSON, *more), **how)
+
+
+def streamed(*texts: str) -> list[bytes]:
+    """The events of a chat completion, usage included."""
+    return answers.chat_events(texts or ("h", "i"), usage=answers.USAGE)
+
+
+def streaming(pieces: Iterable[Piece] | None = None, *more: tuple[str, str], **how: Any) -> Answer:
+    """An event stream."""
+    given = streamed() if pieces is None else pieces
+    return Answer(tuple(given), headers=(*EVENTS, *more), **how)
+
+
+def failed(status: int, *more: tuple[str, str]) -> Answer:
+    return Answer((answers.error("no"),), status=status, headers=(*JSON, *more))
+
+
+def broken(kind: str = "cut") -> UpstreamError:
+    return UpstreamError("gpu", kind, "it broke off")
+
+
+class Got:
+    """A response as a client has it."""
+
+    def __init__(self, response: Response) -> None:
+        self.response = response
+        self.head = response.head
+        self.status = response.head.status
+        self.outcome = response.head.get("x-cache")
+
+    async def chunk(self) -> bytes:
+        """The next that has arrived of a body that is still arriving; empty: it is over."""
+        assert not isinstance(self.response.body, bytes)
+        return await anext(aiter(self.response.body), b"")
+
+    async def body(self) -> bytes:
+        """The rest of the body, and the response is closed. Raises: UpstreamError."""
+        if isinstance(self.response.body, bytes):
+            return self.response.body
+        try:
+            return b"".join([chunk async for chunk in self.response.body])
+        finally:
+            await self.close()
+
+    async def json(self) -> Any:
+        return orjson.loads(await self.body())
+
+    async def text(self) -> str:
+        """What a chat completion says."""
+        return str((await self.json())["choices"][0]["message"]["content"])
+
+    async def close(self) -> None:
+        if not isinstance(self.response.body, bytes):
+            await self.response.body.aclose()
+
+
+class Stage:
+    """A gateway with one node, one tier and a clock that stands still."""
+
+    def __init__(
+        self,
+        *script: Answer | UpstreamError,
+        rules: Rules = RULES,
+        stores: Sequence[Store] | None = None,
+        leases: Leases | None = None,
+        peers: Peers | None = None,
+        limit: int = 1 << 20,
+    ) -> None:
+        self.clock = FakeClock()
+        self.events: list[Event] = []
+        self.upstream = FakeUpstream(*script)
+        self.store = FakeStore()
+        self.epoch = 0
+        tiers = [
+            Tier(f"tier{depth}", store)
+            for depth, store in enumerate([self.store] if stores is None else stores)
+        ]
+        held = Tiers(tiers, self.clock, self.events.append)
+        self.flights = Flights(self.events.append, limit=limit)
+        self.node = Node("gpu", self.upstream)
+        self.pipeline = Pipeline(
+            rules,
+            memo=Memo(16),
+            tiers=held,
+            flights=self.flights,
+            sharing=Sharing(leases or NoLeases(), peers or NoPeers(), self.clock),
+            origin=Origin(
+                Fleet([self.node], self.clock, self.events.append),
+                held,
+                KEEPING,
+                clock=self.clock,
+                emit=self.events.append,
+                max_entry_bytes=limit,
+            ),
+            renders=Renders(1 << 20, zero_usage=False),
+            epoch=lambda: self.epoch,
+            clock=self.clock,
+        )
+
+    async def ask(
+        self,
+        body: bytes | dict[str, Any] | None = None,
+        *headers: tuple[str, str],
+        path: str = "/v1/chat/completions",
+    ) -> Got:
+        """A request's response once its head is there. Raises: RefusedError."""
+        asked = arrival(chat() if body is None else body, *headers, path=path)
+        endpoint = recognise("POST", path)
+        assert endpoint is not None
+        report = Report("POST", endpoint.value, "req_1", self.clock, self.events.append)
+        return Got(await self.pipeline.serve(asked, endpoint, report))
+
+    def asking(
+        self, body: bytes | dict[str, Any] | None = None, *headers: tuple[str, str]
+    ) -> asyncio.Task[Got]:
+        return asyncio.create_task(self.ask(body, *headers))
+
+    @property
+    def calls(self) -> int:
+        return len(self.upstream.calls)
+
+    def skipped(self) -> list[str]:
+        """Why answers were not stored."""
+        return [event.reason for event in self.events if isinstance(event, StoreSkipped)]
+
+    def served(self) -> list[Served]:
+        return [event for event in self.events if isinstance(event, Served)]
+
+
+def header(headers: Headers, name: str) -> list[str]:
+    """Every value of a header."""
+    return [value for spelled, value in headers if spelled.lower() == name]

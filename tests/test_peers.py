@@ -1,0 +1,319 @@
+"""Workers that follow each other's flights, over real Unix sockets."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from proxy.adapters.peers import NoPeers, PeerServer, UnixPeers
+from proxy.core.decision import Found
+from proxy.core.message import Head
+from proxy.flight import Flight, Flights
+from proxy.ports import UpstreamError
+from proxy.sharing import named, unnamed
+from tests.stored import entry, key
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from proxy.flight import Name, Reader
+
+NAME: Name = (key("a"), 3)
+HEAD = Head(200, (("Content-Type", "text/event-stream"), ("x-should-retry", "é")), "Fine")
+PEERS = UnixPeers()
+
+
+class Owner:
+    """A worker with a flight that is flown by hand."""
+
+    def __init__(self, path: Path) -> None:
+        self.address = str(path)
+        self.flights = Flights(lambda _: None, limit=1 << 24)
+        self.forgotten: list[bytes] = []
+        self.server = PeerServer(self.board, self.forget, path)
+        self.pieces: asyncio.Queue[bytes | Head | Exception | None] = asyncio.Queue()
+        """What arrives from upstream; None: the end."""
+
+    def board(self, name: bytes) -> Reader | None:
+        return self.flights.get(unnamed(name))
+
+    async def forget(self, name: bytes) -> None:
+        self.forgotten.append(name)
+
+    async def fly(self, flight: Flight) -> None:
+        while (piece := await self.pieces.get()) is not None:
+            match piece:
+                case bytes():
+                    await flight.write(piece)
+                case Head():
+                    flight.open(piece, "gpu", "events")
+                case Exception():
+                    raise piece
+        flight.land()
+
+    def depart(self, *pieces: bytes | Head | Exception | None) -> Reader:
+        """Start the flight; the place of a client of its own."""
+        for piece in pieces:
+            self.pieces.put_nowait(piece)
+        return self.flights.join(NAME, self.fly)[0]
+
+
+@pytest.fixture
+async def owner(tmp_path: Path) -> AsyncIterator[Owner]:
+    made = Owner(tmp_path / "owner.sock")
+    await made.server.start()
+    yield made
+    await made.server.aclose()
+    await made.flights.aclose()
+
+
+@asynccontextmanager
+async def strange(path: Path, *frames: bytes, hold: bool = False) -> AsyncIterator[str]:
+    """An owner that says just this, whatever it is asked, and then leaves or falls silent."""
+    over = asyncio.Event()
+
+    async def serve(asks: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await asks.readexactly(41)
+        writer.writelines(frames)
+        if hold:
+            await over.wait()
+        writer.close()
+
+    server = await asyncio.start_unix_server(serve, path)
+    yield str(path)
+    over.set()
+    server.close()
+
+
+async def eventually(holds: Callable[[], bool]) -> None:
+    """Let the sockets bring what is on its way; the test's own time limit ends a vain wait."""
+    while not holds():
+        await asyncio.sleep(0)
+
+
+async def follow(owner: Owner) -> bytes:
+    followed = await PEERS.follow(owner.address, named(NAME))
+    assert followed is not None
+    try:
+        return b"".join([chunk async for chunk in followed])
+    finally:
+        await followed.aclose()
+
+
+async def test_another_workers_flight_is_read_live(owner: Owner) -> None:
+    owner.depart(HEAD, b"one")
+    followed = await PEERS.follow(owner.address, named(NAME))
+
+    assert followed is not None
+    assert (followed.head, followed.node, followed.asked) == (HEAD, "gpu", "events")
+    assert await anext(followed) == b"one"
+    owner.pieces.put_nowait(b"two")
+    assert await anext(followed) == b"two"
+    owner.pieces.put_nowait(None)
+    assert await anext(followed, None) is None
+    await followed.aclose()
+
+
+async def test_a_follower_that_comes_late_gets_the_whole(owner: Owner) -> None:
+    reader = owner.depart(HEAD, b"one ", b"two")
+    await anext(reader)
+    owner.pieces.put_nowait(None)
+
+    assert await follow(owner) == b"one two"
+
+
+async def test_a_header_that_is_no_text_keeps_nobody_from_following(owner: Owner) -> None:
+    """Such bytes are passed to the owner's own client as they are; a follower can do without."""
+    odd = Head(200, (("x-odd", "\udcff"), ("X-Fine", "1")), "\udcff")
+    owner.depart(odd)
+    followed = await PEERS.follow(owner.address, named(NAME))
+
+    assert followed is not None
+    assert followed.head == Head(200, (("X-Fine", "1"),))
+    await followed.aclose()
+
+
+async def test_a_large_answer_comes_whole(owner: Owner) -> None:
+    large = bytes(range(256)) * (1 << 14)
+    owner.depart(HEAD, large, large, None)
+
+    assert await follow(owner) == large * 2
+
+
+async def test_what_does_not_fly_there(owner: Owner) -> None:
+    owner.depart(HEAD)
+
+    assert await PEERS.follow(owner.address, named((key("b"), 3))) is None
+    assert await PEERS.follow(owner.address, named((key("a"), 4))) is None
+
+
+async def test_an_answer_that_the_owner_found_stored_is_looked_for_there(owner: Owner) -> None:
+    """In the tiers, where the follower looks next."""
+
+    async def board(flight: Flight) -> None:
+        flight.board(Found(entry("a"), "disk", "exact"))
+
+    owner.flights.join(NAME, board)
+
+    assert await PEERS.follow(owner.address, named(NAME)) is None
+
+
+@pytest.mark.parametrize("opened", [True, False])
+async def test_the_owners_upstream_error_is_told_with_its_node_and_kind(
+    owner: Owner, opened: bool
+) -> None:
+    error = UpstreamError("gpu", "timeout", "too slow")
+    owner.depart(*([HEAD, b"one"] if opened else []), error)
+
+    with pytest.raises(UpstreamError, match="too slow") as failed:
+        await follow(owner)
+    assert (failed.value.node, failed.value.kind) == ("gpu", "timeout")
+
+
+async def test_whatever_else_the_owner_met_before_its_answer_the_follower_meets_itself(
+    owner: Owner,
+) -> None:
+    owner.depart(RuntimeError("anything"))
+
+    assert await PEERS.follow(owner.address, named(NAME)) is None
+
+
+async def test_whatever_else_the_owner_met_in_the_middle_is_no_clean_end(owner: Owner) -> None:
+    """Or half an answer would pass for a whole one."""
+    owner.depart(HEAD, b"one", RuntimeError("anything"))
+
+    with pytest.raises(UpstreamError):
+        await follow(owner)
+
+
+async def test_an_owner_says_that_it_lives_while_its_upstream_thinks(owner: Owner) -> None:
+    reader = owner.depart()
+    asks, writer = await asyncio.open_unix_connection(owner.address)
+    writer.write(b"F" + named(NAME))
+
+    assert await asks.readexactly(5) == b"K\0\0\0\0"
+    writer.close()
+    await reader.aclose()
+
+
+def opening() -> bytes:
+    data = msgspec.msgpack.encode((HEAD, "gpu", "json"))
+    return b"H" + len(data).to_bytes(4, "big") + data
+
+
+BEAT = b"K\0\0\0\0"
+
+
+async def test_beats_between_the_parts_of_an_answer_are_not_part_of_it(tmp_path: Path) -> None:
+    frames = (BEAT, opening(), BEAT, b"C\0\0\0\x02ab", BEAT, b"C\0\0\0\x01c", BEAT, b"E\0\0\0\0")
+    async with strange(tmp_path / "s", *frames) as address:
+        followed = await PEERS.follow(address, named(NAME))
+
+        assert followed is not None
+        assert [chunk async for chunk in followed] == [b"ab", b"c"]
+        await followed.aclose()
+
+
+async def test_an_owner_that_never_was(tmp_path: Path) -> None:
+    with pytest.raises(UpstreamError) as failed:
+        await PEERS.follow(str(tmp_path / "nobody"), named(NAME))
+
+    assert failed.value.kind == "gone"
+
+
+@pytest.mark.parametrize(
+    "frames", [(), (BEAT,), (opening()[:9],)], ids=["nothing", "a beat", "half a head"]
+)
+async def test_an_owner_that_dies_before_its_answer(
+    tmp_path: Path, frames: tuple[bytes, ...]
+) -> None:
+    async with strange(tmp_path / "s", *frames) as address:
+        with pytest.raises(UpstreamError) as failed:
+            await PEERS.follow(address, named(NAME))
+
+    assert failed.value.kind == "gone"
+
+
+@pytest.mark.parametrize("last", [b"", BEAT, b"C\0\0\0\x02a"], ids=["chunk", "beat", "half"])
+async def test_an_owner_that_dies_in_the_middle_is_no_clean_end(
+    tmp_path: Path, last: bytes
+) -> None:
+    async with strange(tmp_path / "s", opening(), b"C\0\0\0\x01a", last) as address:
+        followed = await PEERS.follow(address, named(NAME))
+        assert followed is not None
+        assert await anext(followed) == b"a"
+
+        with pytest.raises(UpstreamError) as failed:
+            await anext(followed)
+        await followed.aclose()
+    assert failed.value.kind == "gone"
+
+
+async def test_an_owner_that_is_frozen_is_given_up(tmp_path: Path) -> None:
+    """It answers nothing, and its socket stays open."""
+    async with strange(tmp_path / "s", hold=True) as address:
+        with pytest.raises(UpstreamError) as failed:
+            await PEERS.follow(address, named(NAME))
+
+    assert failed.value.kind == "gone"
+
+
+@pytest.mark.parametrize("opened", [True, False])
+async def test_a_follower_that_leaves_ends_the_call_that_nobody_else_reads(
+    owner: Owner, opened: bool
+) -> None:
+    reader = owner.depart(*([HEAD, b"one"] if opened else []))
+    following = asyncio.create_task(follow(owner))
+    await eventually(lambda: len(reader.flight.readers) == 2)
+    await reader.aclose()
+    assert len(owner.flights) == 1
+    following.cancel()
+
+    await eventually(lambda: len(owner.flights) == 0)
+    assert reader.flight.task is not None
+    await eventually(reader.flight.task.cancelled)
+
+
+async def test_a_follower_that_leaves_changes_nothing_for_the_others(owner: Owner) -> None:
+    reader = owner.depart(HEAD, b"one ")
+    leaving, staying = (asyncio.create_task(follow(owner)) for _ in range(2))
+    await eventually(lambda: len(reader.flight.readers) == 3)
+    leaving.cancel()
+    await eventually(leaving.done)
+    owner.pieces.put_nowait(b"two")
+    owner.pieces.put_nowait(None)
+
+    assert await staying == b"one two"
+
+
+async def test_an_owner_that_closes_lets_its_followers_go(owner: Owner) -> None:
+    owner.depart(HEAD, b"one")
+    followed = await PEERS.follow(owner.address, named(NAME))
+    assert followed is not None
+    await anext(followed)
+    await owner.server.aclose()
+
+    with pytest.raises(UpstreamError) as failed:
+        await anext(followed)
+    assert failed.value.kind == "gone"
+    await followed.aclose()
+
+
+async def test_a_key_is_forgotten_at_another_worker(owner: Owner) -> None:
+    await PEERS.forget(owner.address, key("a"))
+
+    assert owner.forgotten == [key("a")]
+
+
+async def test_nothing_can_be_forgotten_where_nobody_is(tmp_path: Path) -> None:
+    with pytest.raises(UpstreamError):
+        await PEERS.forget(str(tmp_path / "nobody"), key("a"))
+
+
+async def test_one_worker_has_nobody_to_follow() -> None:
+    assert await NoPeers().follow("anyone", named(NAME)) is None  # type: ignore[func-returns-value]

@@ -1,0 +1,315 @@
+"""One flight for all workers: who has the lease flies, the others follow or take over."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxy.core.entry import Key
+from proxy.core.lease import TERM
+from proxy.core.message import Head
+from proxy.flight import Flight, Flights
+from proxy.ports import UpstreamError
+from proxy.sharing import PATIENCE, Sharing, named, unnamed
+from tests.fakes import Answer, FakeClock, FakeLeases, FakePeers, FakeStore, settle
+from tests.staged import STREAM, Stage, broken, header, said, streaming
+from tests.stored import key
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from proxy.flight import Name, Reader
+
+NAME: Name = (key("a"), 3)
+GONE = UpstreamError("", "gone", "the worker is gone")
+FOREVER = 1e9
+
+
+@given(st.binary(min_size=32, max_size=32), st.integers(0, 2**64 - 1))
+def test_a_flights_name_between_workers_is_forty_bytes_and_means_the_same(
+    name: bytes, epoch: int
+) -> None:
+    assert len(named((Key(name), epoch))) == 40
+    assert unnamed(named((Key(name), epoch))) == (name, epoch)
+
+
+class Worker:
+    """This worker beside another one, which has the lease for some seconds."""
+
+    def __init__(self, *script: Answer | UpstreamError | None, led: float = FOREVER) -> None:
+        self.clock = FakeClock()
+        self.peers = FakePeers(*script)
+        self.board: dict[bytes, tuple[str, float]] = {}
+        self.leases = FakeLeases(self.board, "me", self.clock)
+        self.sharing = Sharing(self.leases, self.peers, self.clock)
+        self.flights = Flights(lambda _: None, limit=1 << 20)
+        self.flown: list[Flight] = []
+        self.door = asyncio.Event()
+        self.door.set()
+        if led:
+            self.board[named(NAME)] = ("other", self.clock.mono() + led)
+
+    async def fly(self, flight: Flight) -> None:
+        async with self.sharing.lead(flight) as leads:
+            if leads:
+                self.flown.append(flight)
+                await self.door.wait()
+                flight.open(Head(200, ()), "gpu", "json")
+                await flight.write(b"own")
+                flight.land()
+
+    def join(self) -> Reader:
+        return self.flights.join(NAME, self.fly)[0]
+
+    def reading(self) -> asyncio.Task[bytes]:
+        return asyncio.create_task(read(self.join()))
+
+    async def spend(self, seconds: float) -> None:
+        """Time goes by, in steps that let everyone look around."""
+        for _ in range(round(seconds / 0.05)):
+            self.clock.advance(0.05)
+            await settle()
+
+
+async def read(reader: Reader) -> bytes:
+    await reader.head()
+    return b"".join([chunk async for chunk in reader])
+
+
+async def test_who_has_the_lease_flies_and_gives_it_back() -> None:
+    worker = Worker(led=0)
+    worker.door.clear()
+    reading = worker.reading()
+    await settle()
+
+    assert worker.board[named(NAME)][0] == "me"
+    worker.door.set()
+    assert await reading == b"own"
+    await settle()
+    assert worker.board == {}
+
+
+async def test_the_lease_is_given_back_when_the_last_reader_leaves() -> None:
+    worker = Worker(led=0)
+    worker.door.clear()
+    reader = worker.join()
+    await settle()
+    await reader.aclose()
+    await settle()
+
+    assert worker.board == {}
+
+
+async def test_another_workers_answer_is_read_while_it_arrives_there() -> None:
+    gate = asyncio.Event()
+    worker = Worker(Answer((b"one ", gate, b"two")))
+    reader = worker.join()
+
+    assert (await reader.head()).status == 200
+    assert await anext(reader) == b"one "
+    gate.set()
+    assert await anext(reader) == b"two"
+    assert not worker.flown
+
+
+async def test_it_is_asked_for_by_the_flights_name_at_the_owners_address() -> None:
+    worker = Worker(Answer((b"all",)))
+    await worker.reading()
+
+    assert worker.peers.looks == [("other", named(NAME))]
+
+
+async def test_an_answer_without_a_body_is_followed_to_its_end() -> None:
+    worker = Worker(Answer(status=500))
+    reader = worker.join()
+
+    assert (await reader.head()).status == 500
+    assert await read(reader) == b""
+    assert not worker.flown
+
+
+async def test_all_readers_of_this_worker_follow_once() -> None:
+    worker = Worker(Answer((b"all",)))
+    reading = [worker.reading() for _ in range(10)]
+
+    assert await asyncio.gather(*reading) == [b"all"] * 10
+    assert len(worker.peers.looks) == 1
+
+
+async def test_a_follower_leaves_the_owner_when_its_last_reader_leaves() -> None:
+    worker = Worker(Answer((b"one ", asyncio.Event())))
+    reader = worker.join()
+    await anext(reader)
+    assert worker.peers.following == 1
+    await reader.aclose()
+    await settle()
+
+    assert worker.peers.following == 0
+
+
+async def test_the_owners_upstream_error_is_the_followers() -> None:
+    """It is not asked again: 500 clients that follow would be 500 more calls."""
+    worker = Worker(broken("timeout"))
+
+    with pytest.raises(UpstreamError) as failed:
+        await worker.reading()
+    assert failed.value.kind == "timeout"
+    assert not worker.flown
+
+
+async def test_an_error_in_the_middle_of_the_owners_answer_is_the_followers() -> None:
+    worker = Worker(Answer((b"one ", broken("cut"))))
+
+    with pytest.raises(UpstreamError) as failed:
+        await worker.reading()
+    assert failed.value.kind == "cut"
+    assert (worker.peers.following, len(worker.flown)) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "found", [GONE, None, Answer((GONE,))], ids=["cannot be reached", "does not fly it", "no byte"]
+)
+async def test_a_dead_owner_is_replaced_when_its_lease_ends(
+    found: Answer | UpstreamError | None,
+) -> None:
+    worker = Worker(found, led=TERM)
+    reading = worker.reading()
+    await settle()
+    await worker.spend(TERM - 0.1)
+    assert not worker.flown
+    await worker.spend(0.2)
+
+    assert await reading == b"own"
+    assert not worker.flown[0].followed
+
+
+async def test_an_owner_that_dies_in_the_middle_is_an_error() -> None:
+    """What was passed on cannot be taken back, and another answer would not fit to it."""
+    worker = Worker(Answer((b"one ", GONE)))
+
+    with pytest.raises(UpstreamError) as failed:
+        await worker.reading()
+    assert failed.value.kind == "gone"
+    assert not worker.flown
+
+
+async def test_an_owner_that_is_found_at_the_second_look_is_followed() -> None:
+    worker = Worker(None, Answer((b"all",)))
+    reading = worker.reading()
+    await settle()
+    await worker.spend(0.1)
+
+    assert await reading == b"all"
+    assert not worker.flown
+
+
+async def test_nobody_waits_for_ever_for_an_owner_that_cannot_be_followed() -> None:
+    worker = Worker(None)
+    reading = worker.reading()
+    await settle()
+    await worker.spend(PATIENCE - 0.1)
+    assert not worker.flown
+    await worker.spend(0.2)
+
+    assert await reading == b"own"
+
+
+async def test_a_lease_store_that_fails_lets_everyone_fly() -> None:
+    worker = Worker()
+    worker.leases.failing = True
+
+    assert await worker.reading() == b"own"
+
+
+async def test_who_flew_without_the_lease_leaves_it_with_its_holder() -> None:
+    worker = Worker()
+    worker.leases.failing = True
+    await worker.reading()
+    await settle()
+
+    assert worker.board[named(NAME)][0] == "other"
+
+
+class Taken(FakeLeases):
+    """Leases of which every one is another worker's for the first look."""
+
+    looks = 0
+
+    async def acquire(self, name: bytes) -> str | None:
+        self.looks += 1
+        return "other" if self.looks == 1 else await super().acquire(name)
+
+
+@pytest.fixture
+async def clock() -> AsyncIterator[FakeClock]:
+    yield FakeClock()
+
+
+def beside(peers: FakePeers, clock: FakeClock, *script: Answer) -> Stage:
+    """A gateway whose first look finds that another worker has the lease."""
+    return Stage(*script, leases=Taken({}, "me", clock), peers=peers)
+
+
+async def test_an_answer_that_another_worker_stored_meanwhile_is_not_asked_for(
+    clock: FakeClock,
+) -> None:
+    """Between our look and our turn it may have landed there."""
+    origin, store = Stage(said("theirs")), FakeStore()
+    await origin.ask()
+    await settle()
+    stage = Stage(
+        said("own"), stores=[store], leases=Taken({}, "me", clock), peers=FakePeers(None)
+    )
+    asking = stage.asking()
+    await settle()
+    store.data |= origin.store.data
+    stage.clock.advance(0.1)
+    got = await asking
+
+    assert (got.outcome, await got.text()) == ("HIT", "theirs")
+    assert stage.calls == 0
+
+
+async def test_who_follows_another_workers_client_sees_nothing_of_that_ones_own(
+    clock: FakeClock,
+) -> None:
+    theirs = said("hi", ("set-cookie", "a=1"), ("x-request-id", "req_up"))
+    got = await beside(FakePeers(theirs), clock, said()).ask()
+
+    assert got.outcome == "COLLAPSED"
+    assert got.head.get("set-cookie") is None
+    assert got.head.get("x-request-id") == "req_1"
+
+
+async def test_who_wants_json_reads_another_workers_stream_as_json(clock: FakeClock) -> None:
+    got = await beside(FakePeers(streaming(), asked="events"), clock, said()).ask()
+
+    assert await got.text() == "hi"
+    assert header(got.head.headers, "content-type") == ["application/json"]
+
+
+async def test_who_wants_a_stream_reads_another_workers_json_as_one(clock: FakeClock) -> None:
+    got = await beside(FakePeers(said("hi")), clock, said()).ask(STREAM)
+
+    assert (await got.body()).endswith(b"data: [DONE]\n\n")
+
+
+async def test_what_another_worker_received_is_stored_there_and_not_here(clock: FakeClock) -> None:
+    stage = beside(FakePeers(said("hi")), clock, said())
+    await stage.ask()
+    await settle()
+
+    assert not stage.store.data
+
+
+async def test_a_new_answer_is_asked_for_whoever_has_the_lease(clock: FakeClock) -> None:
+    """`no-cache` wants none that is on its way already."""
+    peers = FakePeers(said("theirs"))
+    got = await beside(peers, clock, said("own")).ask(None, ("cache-control", "no-cache"))
+
+    assert await got.text() == "own"
+    assert not peers.looks
