@@ -17,6 +17,7 @@ from proxy.adapters.peers import UnixPeers
 from proxy.adapters.sockets import listening
 from proxy.core.entry import Key
 from proxy.core.events import TierMeasured
+from proxy.core.summary import summary
 from proxy.ports import UpstreamError
 from proxy.sharing import unnamed
 
@@ -147,13 +148,9 @@ class Worker:
         return had
 
     def _stats(self) -> dict[str, object]:
-        parts = self._parts
         return {
-            "worker": parts.address.stem,
-            "epoch": parts.epochs.current(),
-            "memory": repr(parts.memory),
-            "disk": repr(parts.disk) if parts.disk is not None else "off",
-            "flights": repr(parts.flights),
+            "epoch": self._parts.epochs.current(),
+            **summary(self._parts.metrics.total()),
         }
 
     async def _drain(self, server: asyncio.Server) -> None:

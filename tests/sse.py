@@ -40,10 +40,10 @@ def joined(body: bytes) -> dict[str, Any]:
                 if name == "tool_calls":
                     for part in value:
                         _lay(calls.setdefault(part["index"], {}), part)
-                elif isinstance(value, str | list) and name != "role":
-                    message[name] = (message.get(name) or type(value)()) + value
-                else:
-                    message.setdefault(name, value)
+                elif isinstance(value, str | list) and name != "role" and message.get(name):
+                    message[name] += value
+                elif message.get(name) is None:
+                    message[name] = value
     if calls:
         message["tool_calls"] = [calls[index] for index in sorted(calls)]
     return message

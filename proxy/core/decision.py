@@ -58,20 +58,25 @@ def evaluate(found: Found | None, now: float, epoch: int, controls: Controls) ->
         return Miss("void")
     # A clock that was set back must not make an entry younger than new.
     age = max(0.0, now - entry.created)
-    fallback = found if age < entry.expires - entry.created else None
-    if not controls.read:
-        return Miss("request", fallback)
-    if controls.max_age is not None and age > controls.max_age:
-        return Miss("request", fallback)
     left = entry.ttl - age
-    if left > (controls.min_fresh or 0.0):
-        return Hit(found, age)
-    if left > 0:
+    fallback = found if age < entry.expires - entry.created else None
+    if _unwanted(age, left, controls):
         return Miss("request", fallback)
-    if controls.max_stale is not None and -left <= controls.max_stale and fallback is not None:
+    if left > 0 or (fallback is not None and _tolerated(left, controls)):
         return Hit(found, age)
     # Who limits age or freshness has said how stale it may be: not at all, or less than this.
     limits = (controls.max_age, controls.min_fresh, controls.max_stale)
     if -left < entry.stale_while_revalidate and limits == (None, None, None):
         return Stale(found, age)
     return Miss("expired", fallback)
+
+
+def _unwanted(age: float, left: float, controls: Controls) -> bool:
+    """Whether the request rules out what is there: by its age, or by ending too soon."""
+    too_old = controls.max_age is not None and age > controls.max_age
+    return not controls.read or too_old or 0 < left <= (controls.min_fresh or 0.0)
+
+
+def _tolerated(left: float, controls: Controls) -> bool:
+    """Whether the request takes an answer that is stale for this long."""
+    return controls.max_stale is not None and -left <= controls.max_stale

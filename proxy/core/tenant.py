@@ -44,7 +44,7 @@ class Caller(msgspec.Struct, frozen=True):
         if "*" in self.models:
             return
         for model in models or ("",):
-            if not any(fnmatchcase(model, glob) for glob in self.models) or not model:
+            if not any(fnmatchcase(model, glob) for glob in self.models):
                 raise ForbiddenModelError(model)
 
 

@@ -164,6 +164,17 @@ TOGETHER = {
 }
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("stream_options", "user", "safety_identifier", "metadata", "service_tier"),
+        *("prompt_cache_key", "prompt_cache_retention", "prompt_cache_options"),
+    ],
+)
+def test_a_member_that_cannot_change_the_answer(name: str) -> None:
+    assert together(arrival(chat(**{name: "a"})), arrival(chat()))
+
+
 @pytest.mark.parametrize("case", TOGETHER)
 def test_spellings_of_one_request(case: str) -> None:
     one, other = TOGETHER[case]

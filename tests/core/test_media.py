@@ -189,6 +189,7 @@ REMOTE = [
             {"type": "function_call_output", "output": [{"type": "input_file", "file_id": "f"}]}
         ]
     },
+    message({"type": "input_image", "content": "a", "image_url": "https://host/a"}),
     source(type="url", url="https://host/a.png"),
     source(type="file", file_id="file_1"),
     message(

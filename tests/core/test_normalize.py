@@ -21,7 +21,7 @@ def made(
 
 
 PROSE = made("prose")
-FOLD = made("fold", fillers=("please", "请问", "hi there", "Could you"))
+FOLD = made("fold", fillers=("please", "hi", "请问", "hi there", "Could you"))
 
 SAME_PROSE = [
     (" 如何退款 ", "如何退款"),
@@ -79,6 +79,13 @@ CODE = [
 @pytest.mark.parametrize("profile", [PROSE, FOLD], ids=["prose", "fold"])
 def test_code_and_quotations_keep_every_blank(profile: Normalizer, one: str, other: str) -> None:
     assert profile.text(one) != profile.text(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("a ｛", "a {"), ("a;\u3000", "a;"), ("｀｀｀ｘ", "```x")]
+)
+def test_code_does_not_meet_what_looks_like_it_when_folded(one: str, other: str) -> None:
+    assert FOLD.text(one) != FOLD.text(other)
 
 
 def test_case_counts_in_code_when_folding() -> None:

@@ -192,7 +192,9 @@ def test_controls_that_a_tenant_may_not_use_are_ignored() -> None:
 def test_a_deployment_is_the_model() -> None:
     asked = arrival(chat(), path="/openai/deployments/gpt%2D4/chat/completions")
 
-    assert lookup(asked).request.model == "gpt-4"
+    request = lookup(asked).request
+
+    assert (request.model, request.edits) == ("gpt-4", None)
 
 
 RULED = configured("""
@@ -299,6 +301,7 @@ def test_no_other_header_is_in_the_raw_key_or_counts(asked: Arrival, name: str, 
         (Arrival("POST", "/a", "b", (), b""), Arrival("POST", "/ab", "", (), b"")),
         (Arrival("POST", "/a", "", (), b"1"), Arrival("POST", "/a", "", (), b"2")),
         (Arrival("POST", "/a", "", (), b""), Arrival("PUT", "/a", "", (), b"")),
+        (arrival(b"", ("x-api-key", "k")), arrival(b"", ("api-key", "k"))),
         (
             Arrival("POST", "/a", "", (("x-cache", "a1:b"),), b""),
             Arrival("POST", "/a", "", (("x-cache", "a"),), b"1:b"),

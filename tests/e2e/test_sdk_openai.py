@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.upstream import Channel
 
 ASKED: list[ChatCompletionMessageParam] = [{"role": "user", "content": "Name a colour."}]
-PLACE = {"type": "object", "properties": {"place": {"type": "string"}}}
+PLACE: dict[str, object] = {"type": "object", "properties": {"place": {"type": "string"}}}
 TOOLS: list[ChatCompletionToolParam] = [
     {"type": "function", "function": {"name": "weather", "parameters": PLACE}},
     {"type": "function", "function": {"name": "clock", "parameters": PLACE}},
@@ -363,7 +363,7 @@ def test_the_upstream_may_forbid_a_retry(gateway: Gateway, upstream: Channel) ->
 def test_controls_reach_the_cache_by_header_and_by_body(client: OpenAI, upstream: Channel) -> None:
     create = client.chat.completions.create
     texts = [
-        create(model="m-small", messages=ASKED, **extra).choices[0].message.content  # type: ignore[call-overload]
+        create(model="m-small", messages=ASKED, **extra).choices[0].message.content
         for extra in (
             {},
             {"extra_body": {"cache": {"namespace": "n"}}},
