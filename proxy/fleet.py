@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias
 
 from proxy.core.entry import Usage
 from proxy.core.events import UpstreamAnswered, UpstreamFailed
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 _UNSEEN: Final = frozenset(("connect",))
 _UNANSWERED: Final = frozenset(("connect", "cut", "protocol"))
 """A node that was silent for too long is not among them: the next would be as slow to wait for."""
+
+
+Choice: TypeAlias = Literal["only", "least", "failover"]
+"""Why a node was asked: there was no other; it was the least busy; another could not answer."""
 
 
 class NoNodeError(Exception):
@@ -60,10 +64,17 @@ class Answering:
     """A node's answer; the node counts as busy until it is closed, and its end is told once."""
 
     def __init__(
-        self, response: UpstreamResponse, node: Node, asked: float, clock: Clock, emit: Emit
+        self,
+        response: UpstreamResponse,
+        node: Node,
+        reason: Choice,
+        asked: float,
+        clock: Clock,
+        emit: Emit,
     ) -> None:
         self.head: Head = response.head
         self.node = node.name
+        self.reason: Choice = reason
         self.usage = Usage()
         """What the answer says it cost, set by who read it; told when it is closed."""
         self._response = response
@@ -132,6 +143,7 @@ class Fleet:
         if model is not None:
             candidates = sorted((n for n in candidates if n.serves(model)), key=_busy)
         failed: UpstreamError | None = None
+        reason: Choice = "least" if len(candidates) > 1 else "only"
         for node in candidates:
             asked = self._clock.mono()
             node.running += 1
@@ -142,12 +154,12 @@ class Fleet:
                 self._emit(UpstreamFailed(node.name, error.kind))
                 if error.kind not in (_UNANSWERED if repeatable else _UNSEEN):
                     raise
-                failed = error
+                failed, reason = error, "failover"
             except BaseException:  # a cancelled call must not count for ever
                 node.running -= 1
                 raise
             else:
-                return Answering(response, node, asked, self._clock, self._emit)
+                return Answering(response, node, reason, asked, self._clock, self._emit)
         raise failed or NoNodeError(model or "")
 
     def __repr__(self) -> str:

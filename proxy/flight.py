@@ -50,6 +50,8 @@ class Flight:
         """Goes on without readers: a refresh, or an abandoned answer that shall be stored."""
         self.head: Head | None = None
         self.node = ""
+        self.reason = ""
+        """Why that node was asked; empty where another worker chose it."""
         self.asked: Form = "json"
         """The form that the upstream was asked for."""
         self.followed = False

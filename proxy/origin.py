@@ -71,6 +71,7 @@ class Origin:
         request, asked = lookup.request, self._clock.now()
         upstream = await self._ask(arrival, request, arrival.body, counted=True)
         try:
+            flight.reason = upstream.reason
             flight.open(upstream.head, upstream.node, wanted(request))
             async for chunk in upstream:
                 await flight.write(chunk)

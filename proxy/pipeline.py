@@ -155,10 +155,10 @@ class Pipeline:
             return await self._instead(reader, miss.fallback, lookup, report, code)
         if isinstance(body, bytes):
             await reader.aclose()
-        forwarded: XCache = "MISS" if request.controls.read else "REFRESH"
-        outcome: XCache = "COLLAPSED" if joined else forwarded
-        status = Status(outcome, miss.reason, key=lookup.shown, node=flight.node)
-        return report.respond(head, body, status)
+        outcome: XCache = "COLLAPSED" if joined else "MISS" if request.controls.read else "REFRESH"
+        node, why = flight.node, flight.reason
+        told = Status(outcome, miss.reason, key=lookup.shown, node=node, node_reason=why)
+        return report.respond(head, body, told)
 
     async def _instead(
         self, reader: Reader, found: Found, lookup: Lookup, report: Report, failed: int = 0
@@ -183,7 +183,7 @@ class Pipeline:
             raise
         if isinstance(body, bytes):
             await upstream.aclose()
-        status = Status("BYPASS", bypass.reason, node=upstream.node)
+        status = Status("BYPASS", bypass.reason, node=upstream.node, node_reason=upstream.reason)
         return report.respond(head, body, status)
 
     async def _fly(self, arrival: Arrival, lookup: Lookup, flight: Flight) -> None:
@@ -191,8 +191,8 @@ class Pipeline:
         if not lookup.request.controls.read:
             return await self.origin.fetch(arrival, lookup, flight)
         async with self.sharing.lead(flight) as leads:
-            if not leads:  # another worker's answer arrived whole
-                return None
+            if not leads:
+                return None  # another worker's answer arrived whole
             # Another worker may have stored it between our look and our turn.
             outcome = await self._look(lookup)
             if isinstance(outcome, Hit):

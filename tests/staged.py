@@ -36,9 +36,7 @@ if TYPE_CHECKING:
     from tests.fakes import Piece
 
 # No jitter: a test says when something is no longer fresh.
-KEEPING = Keeping(
-    jitter=0.0, stale_while_revalidate=60.0, stale_if_error=600.0, negative_ttl=10.0
-)
+KEEPING = Keeping(jitter=0.0, stale_while_revalidate=60.0, stale_if_error=600.0, negative_ttl=10.0)
 TTL = 3600.0
 STREAM = chat(stream=True)
 METERED = chat(stream=True, stream_options={"include_usage": True})

@@ -49,7 +49,9 @@ def test_what_is_printed_loads_as_the_same_settings(
 
 
 def test_lengths_of_time_and_sizes_are_printed_in_units() -> None:
-    text = "[cache]\nttl = 7200\n[cache.disk]\nmax_bytes = 2147483648\n[cache.redis]\ntimeout = 0.005"
+    text = (
+        "[cache]\nttl = 7200\n[cache.disk]\nmax_bytes = 2147483648\n[cache.redis]\ntimeout = 0.005"
+    )
     lines = list(check.effective(parse(text), {}))
 
     assert 'ttl = "2h"' in lines

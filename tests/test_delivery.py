@@ -174,9 +174,7 @@ async def test_an_encoded_answer_is_stored_without_its_coding() -> None:
     assert (got.outcome, await got.text()) == ("HIT", "hi")
 
 
-@pytest.mark.parametrize(
-    "asked", [PLAIN, STREAM], ids=["in the same form", "in the other form"]
-)
+@pytest.mark.parametrize("asked", [PLAIN, STREAM], ids=["in the same form", "in the other form"])
 async def test_an_encoded_answer_that_breaks_off_is_the_upstreams_failure(
     asked: dict[str, Any],
 ) -> None:

@@ -124,7 +124,11 @@ async def test_a_clients_mistake_in_a_batch_is_not_remembered_for_its_items() ->
 
 @pytest.mark.parametrize(
     "odd",
-    [vectors("b", "c"), Answer((b"{}",)), Answer((b"<p>",), headers=(("content-type", "text/html"),))],
+    [
+        vectors("b", "c"),
+        Answer((b"{}",)),
+        Answer((b"<p>",), headers=(("content-type", "text/html"),)),
+    ],
     ids=["too many", "not an answer", "another kind"],
 )
 async def test_a_part_that_does_not_fit_is_asked_for_again_as_a_whole(odd: Answer) -> None:

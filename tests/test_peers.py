@@ -38,6 +38,7 @@ class Owner:
         self.server = PeerServer(self.board, self.forget, path)
         self.pieces: asyncio.Queue[bytes | Head | Exception | None] = asyncio.Queue()
         """What arrives from upstream; None: the end."""
+        self.flown: list[Flight] = []
 
     def board(self, name: bytes) -> Reader | None:
         return self.flights.get(unnamed(name))
@@ -46,6 +47,7 @@ class Owner:
         self.forgotten.append(name)
 
     async def fly(self, flight: Flight) -> None:
+        self.flown.append(flight)
         while (piece := await self.pieces.get()) is not None:
             match piece:
                 case bytes():
@@ -96,6 +98,15 @@ async def eventually(holds: Callable[[], bool]) -> None:
         await asyncio.sleep(0)
 
 
+async def followed_to(owner: Owner, *last: bytes | Exception | None) -> bytes:
+    """All that a follower reads, if this comes when it is there."""
+    following = asyncio.create_task(follow(owner))
+    await eventually(lambda: bool(owner.flown) and len(owner.flown[0].readers) == 2)
+    for piece in last:
+        owner.pieces.put_nowait(piece)
+    return await following
+
+
 async def follow(owner: Owner) -> bytes:
     followed = await PEERS.follow(owner.address, named(NAME))
     assert followed is not None
@@ -120,11 +131,10 @@ async def test_another_workers_flight_is_read_live(owner: Owner) -> None:
 
 
 async def test_a_follower_that_comes_late_gets_the_whole(owner: Owner) -> None:
-    reader = owner.depart(HEAD, b"one ", b"two")
+    reader = owner.depart(HEAD, b"one ")
     await anext(reader)
-    owner.pieces.put_nowait(None)
 
-    assert await follow(owner) == b"one two"
+    assert await followed_to(owner, b"two", None) == b"one two"
 
 
 async def test_a_header_that_is_no_text_keeps_nobody_from_following(owner: Owner) -> None:
@@ -140,9 +150,9 @@ async def test_a_header_that_is_no_text_keeps_nobody_from_following(owner: Owner
 
 async def test_a_large_answer_comes_whole(owner: Owner) -> None:
     large = bytes(range(256)) * (1 << 14)
-    owner.depart(HEAD, large, large, None)
+    owner.depart(HEAD, large)
 
-    assert await follow(owner) == large * 2
+    assert await followed_to(owner, large, None) == large * 2
 
 
 async def test_what_does_not_fly_there(owner: Owner) -> None:
@@ -168,27 +178,30 @@ async def test_the_owners_upstream_error_is_told_with_its_node_and_kind(
     owner: Owner, opened: bool
 ) -> None:
     error = UpstreamError("gpu", "timeout", "too slow")
-    owner.depart(*([HEAD, b"one"] if opened else []), error)
+    owner.depart(*([HEAD, b"one"] if opened else []))
 
     with pytest.raises(UpstreamError, match="too slow") as failed:
-        await follow(owner)
+        await followed_to(owner, error)
     assert (failed.value.node, failed.value.kind) == ("gpu", "timeout")
 
 
 async def test_whatever_else_the_owner_met_before_its_answer_the_follower_meets_itself(
     owner: Owner,
 ) -> None:
-    owner.depart(RuntimeError("anything"))
+    flight = owner.depart().flight
+    following = asyncio.create_task(PEERS.follow(owner.address, named(NAME)))
+    await eventually(lambda: len(flight.readers) == 2)
+    owner.pieces.put_nowait(RuntimeError("anything"))
 
-    assert await PEERS.follow(owner.address, named(NAME)) is None
+    assert await following is None
 
 
 async def test_whatever_else_the_owner_met_in_the_middle_is_no_clean_end(owner: Owner) -> None:
     """Or half an answer would pass for a whole one."""
-    owner.depart(HEAD, b"one", RuntimeError("anything"))
+    owner.depart(HEAD, b"one")
 
     with pytest.raises(UpstreamError):
-        await follow(owner)
+        await followed_to(owner, RuntimeError("anything"))
 
 
 async def test_an_owner_says_that_it_lives_while_its_upstream_thinks(owner: Owner) -> None:

@@ -236,7 +236,10 @@ async def test_an_upstreams_error_is_passed_on_and_not_kept(status: int) -> None
 async def test_an_error_reaches_all_who_wait_with_when_to_come_again() -> None:
     door = asyncio.Event()
     answer = Answer(
-        (answers.error("no"),), 429, (("content-type", "application/json"), ("retry-after", "3")), door
+        (answers.error("no"),),
+        429,
+        (("content-type", "application/json"), ("retry-after", "3")),
+        door,
     )
     stage = Stage(answer)
     asking = [stage.asking() for _ in range(3)]

@@ -261,9 +261,7 @@ async def test_an_answer_that_another_worker_stored_meanwhile_is_not_asked_for(
     origin, store = Stage(said("theirs")), FakeStore()
     await origin.ask()
     await settle()
-    stage = Stage(
-        said("own"), stores=[store], leases=Taken({}, "me", clock), peers=FakePeers(None)
-    )
+    stage = Stage(said("own"), stores=[store], leases=Taken({}, "me", clock), peers=FakePeers(None))
     asking = stage.asking()
     await settle()
     store.data |= origin.store.data

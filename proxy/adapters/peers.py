@@ -9,7 +9,7 @@ big-endian) and that many bytes: `N` it does not fly here, `H` the head, `C` a c
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final, Literal, Self
 
 import msgspec
@@ -19,7 +19,7 @@ from proxy.core.message import Head
 from proxy.ports import UpstreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
     from proxy.flight import Reader
@@ -62,7 +62,7 @@ class PeerServer:
         self._followers: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        self._server = await asyncio.start_unix_server(self._serve, self._path, limit=_BUFFER)
+        self._server = await asyncio.start_unix_server(self._accept, self._path, limit=_BUFFER)
 
     async def aclose(self) -> None:
         if self._server is not None:
@@ -71,10 +71,12 @@ class PeerServer:
             task.cancel()
         await asyncio.gather(*self._followers, return_exceptions=True)
 
-    async def _serve(self, asks: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
+    def _accept(self, asks: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.get_running_loop().create_task(self._serve(asks, writer))
         self._followers.add(task)
+        task.add_done_callback(self._followers.discard)
+
+    async def _serve(self, asks: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             asked = await asks.readexactly(1 + _NAME)
             if asked[:1] == b"D":
@@ -83,12 +85,12 @@ class PeerServer:
             elif (reader := self._board(asked[1:])) is None:
                 _write(writer, b"N")
             else:
-                await self._send(reader, writer)
+                async with _while_there(asks):
+                    await self._send(reader, writer)
             await writer.drain()
         except (OSError, asyncio.IncompleteReadError):
             pass  # the follower left
         finally:
-            self._followers.discard(task)
             writer.close()
 
     async def _send(self, reader: Reader, writer: asyncio.StreamWriter) -> None:
@@ -98,7 +100,7 @@ class PeerServer:
             head = await reader.head()
             if flight.found is not None:
                 return _write(writer, b"N")  # it lies in the tiers, where the follower looks next
-            opening = _Opening(head, flight.node, flight.asked)
+            opening = _Opening(_text(head), flight.node, flight.asked)
             _write(writer, b"H", msgspec.msgpack.encode(opening))
             async for chunk in reader:
                 _write(writer, b"C", chunk)
@@ -114,6 +116,31 @@ class PeerServer:
         finally:
             beat.cancel()
             await reader.aclose()
+
+
+@asynccontextmanager
+async def _while_there(asks: asyncio.StreamReader) -> AsyncIterator[None]:
+    """Cancels what it surrounds once the follower leaves: after its question it says no more."""
+    task = asyncio.current_task()
+    assert task is not None
+
+    def left(reading: asyncio.Task[bytes]) -> None:
+        reading.exception()
+        task.cancel()
+
+    reading = asyncio.get_running_loop().create_task(asks.read())
+    reading.add_done_callback(left)
+    try:
+        yield
+    finally:
+        reading.remove_done_callback(left)
+        reading.cancel()
+
+
+def _text(head: Head) -> Head:
+    """Without what is no text: it cannot be encoded, and clients share none of it."""
+    headers = tuple(pair for pair in head.headers if "".join(pair).isprintable())
+    return Head(head.status, headers, head.reason if head.reason.isprintable() else "")
 
 
 async def _beat(writer: asyncio.StreamWriter) -> None:
@@ -145,9 +172,9 @@ class FollowedFlight:
         letter, data = await self._frames.next()
         if letter == b"C":
             return data
-        if letter == b"X":
-            raise _error(data)
-        raise StopAsyncIteration
+        if letter == b"E":
+            raise StopAsyncIteration
+        raise _error(data) if letter == b"X" else _gone()
 
     async def aclose(self) -> None:
         self._frames.close()
@@ -170,7 +197,7 @@ class _Frames:
                 if start[:1] != b"K":
                     return start[:1], data
         except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
-            raise UpstreamError("", "gone", "the worker that had asked is gone") from error
+            raise _gone() from error
 
     def close(self) -> None:
         self._writer.close()
@@ -201,7 +228,7 @@ async def _asked(owner: str, what: bytes) -> tuple[_Frames, bytes, bytes]:
         async with asyncio.timeout(_SILENCE):
             reader, writer = await asyncio.open_unix_connection(owner, limit=_BUFFER)
     except (OSError, TimeoutError) as error:
-        raise UpstreamError("", "gone", "the worker that had asked is gone") from error
+        raise _gone() from error
     frames = _Frames(reader, writer)
     try:
         writer.write(what)
@@ -217,6 +244,10 @@ class NoPeers:
 
     async def follow(self, owner: str, name: bytes) -> None:
         return None
+
+
+def _gone() -> UpstreamError:
+    return UpstreamError("", "gone", "the worker that had asked is gone")
 
 
 def _error(data: bytes) -> UpstreamError:

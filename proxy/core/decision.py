@@ -40,7 +40,7 @@ class Stale(msgspec.Struct, frozen=True):
 
 
 class Miss(msgspec.Struct, frozen=True):
-    """Go upstream. `fallback` may be served if the upstream fails."""
+    """Go upstream. `fallback` may be served if the upstream fails: expired, but not ruled out."""
 
     reason: MissReason
     fallback: Found | None = None
@@ -61,7 +61,7 @@ def evaluate(found: Found | None, now: float, epoch: int, controls: Controls) ->
     left = entry.ttl - age
     fallback = found if age < entry.expires - entry.created else None
     if _unwanted(age, left, controls):
-        return Miss("request", fallback)
+        return Miss("request")
     if left > 0 or (fallback is not None and _tolerated(left, controls)):
         return Hit(found, age)
     # Who limits age or freshness has said how stale it may be: not at all, or less than this.

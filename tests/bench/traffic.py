@@ -41,7 +41,9 @@ def short(*, controls: str = "") -> Request:
 
 def stream(*, unique: bool = False) -> Request:
     """The same question, answered as events."""
-    return _numbered(_body(400, stream=True)) if unique else Request(_request(_body(400, stream=True)))
+    return (
+        _numbered(_body(400, stream=True)) if unique else Request(_request(_body(400, stream=True)))
+    )
 
 
 def long() -> Request:

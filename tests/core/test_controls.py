@@ -30,6 +30,7 @@ INF = float("inf")
         ("cache-control", "max-age=60, min-fresh=5", Controls(max_age=60, min_fresh=5)),
         ("cache-control", 'max-age="60"', Controls(max_age=60)),
         ("cache-control", "max-age=60, max-age=5", Controls(max_age=5)),
+        ("cache-control", "max-age=5, max-age=60", Controls(max_age=5)),
         ("cache-control", "max-age=soon", Controls(max_age=0)),
         ("cache-control", "max-age=99999999999999999999", Controls(max_age=2.0**31)),
         ("cache-control", "max-stale", Controls(max_stale=INF)),

@@ -26,7 +26,8 @@ def request(**fields: Any) -> Request:
 
 
 @pytest.mark.parametrize(
-    ("fields", "expected"), [({}, "json"), ({"stream": False}, "json"), ({"stream": True}, "events")]
+    ("fields", "expected"),
+    [({}, "json"), ({"stream": False}, "json"), ({"stream": True}, "events")],
 )
 def test_the_form_that_a_request_asks_for(fields: dict[str, Any], expected: str) -> None:
     assert wanted(request(**fields)) == expected

@@ -16,9 +16,7 @@ from tests.stored import NOW
 
 JSON = ("content-type", "application/json")
 EVENTS = ("content-type", "text/event-stream")
-KEEPING = Keeping(
-    jitter=0.1, stale_while_revalidate=30.0, stale_if_error=300.0, negative_ttl=10.0
-)
+KEEPING = Keeping(jitter=0.1, stale_while_revalidate=30.0, stale_if_error=300.0, negative_ttl=10.0)
 ASKED = lookup(arrival(chat()))
 ERROR = answers.error("no such model")
 

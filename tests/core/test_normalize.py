@@ -84,7 +84,7 @@ def test_code_and_quotations_keep_every_blank(profile: Normalizer, one: str, oth
 @pytest.mark.parametrize(
     ("one", "other"), [("a ｛", "a {"), ("a;\u3000", "a;"), ("｀｀｀ｘ", "```x")]
 )
-def test_code_does_not_meet_what_looks_like_it_when_folded(one: str, other: str) -> None:
+def test_folding_makes_no_code(one: str, other: str) -> None:
     assert FOLD.text(one) != FOLD.text(other)
 
 

@@ -33,7 +33,9 @@ def test_the_band_reaches_from_one_end_to_the_other(
 
 
 @given(keys, ttls, ttls)
-def test_no_life_leaves_the_band_or_passes_the_ceiling(key: Key, ttl: float, ceiling: float) -> None:
+def test_no_life_leaves_the_band_or_passes_the_ceiling(
+    key: Key, ttl: float, ceiling: float
+) -> None:
     lived = jittered(Lifetime(ttl, ceiling), key, 0.1)
 
     assert lived <= ceiling

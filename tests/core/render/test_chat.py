@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai._models import construct_type
 from openai.lib.streaming.chat import ChatCompletionStreamState
@@ -110,11 +110,13 @@ def back(stream: bytes | None) -> dict[str, Any] | None:
     return chat.merged(read.objects)
 
 
+@settings(max_examples=50)
 @given(bodies("chat.completion", choice_of(message=MESSAGE)))
 def test_a_chat_comes_back_from_its_stream(body: dict[str, Any]) -> None:
     assert back(chat.expanded(body, usage=True)) == body
 
 
+@settings(max_examples=50)
 @given(bodies("text_completion", choice_of(text=TEXT)))
 def test_a_completion_comes_back_from_its_stream(body: dict[str, Any]) -> None:
     assert back(chat.expanded(body, usage=True)) == body

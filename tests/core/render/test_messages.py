@@ -195,6 +195,19 @@ def test_a_real_stream_makes_the_message() -> None:
     }
 
 
+def test_blocks_stand_by_index_and_a_signature_is_not_continued() -> None:
+    deltas = [
+        (1, {"text": "b"}),
+        (0, {"signature": "s1"}),
+        (1, {"text": "c"}),
+        (0, {"signature": "s2"}),
+    ]
+    events: list[dict[str, Any]] = [{"type": "message_start", "message": {"id": "m"}}]
+    events += [{"type": "content_block_delta", "index": i, "delta": one} for i, one in deltas]
+
+    assert messages.merged(events) == {"id": "m", "content": [{"signature": "s2"}, {"text": "bc"}]}
+
+
 def test_a_tool_input_that_broke_off_makes_no_message() -> None:
     delta = {"type": "input_json_delta", "partial_json": '{"a'}
     events: list[dict[str, Any]] = [

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai import omit
 from openai.lib.streaming.responses._responses import ResponseStreamState
@@ -118,6 +118,7 @@ def told(body: dict[str, Any]) -> list[dict[str, Any]]:
     return read.objects
 
 
+@settings(max_examples=50)
 @given(st.lists(ITEM, max_size=3), st.dictionaries(st.sampled_from(["x", "usage", "y"]), ANY))
 def test_a_response_comes_back_from_its_events(
     output: list[dict[str, Any]], rest: dict[str, Any]
