@@ -211,6 +211,7 @@ def _origin(site: _Site, upstreams: Sequence[Http], tiers: Tiers, emit: Emit) ->
             stale_if_error=float(cache.stale_if_error),
             negative_ttl=float(cache.negative_ttl),
         ),
+        stripped=site.rules.control_names,
         clock=site.clock,
         emit=emit,
         max_entry_bytes=cache.max_entry_bytes,
@@ -230,15 +231,16 @@ def _node(settings: Upstream, upstream: Http, environ: Mapping[str, str]) -> Nod
 def _door(site: _Site, pipeline: Pipeline, passing: Passing, emit: Emit) -> web.Server:
     settings, first = site.config.server, site.config.upstream[0]
     tunnel = Tunnel(first, credential(first, site.environ), passing.sender)
-    ids = (f"req_{secrets.token_hex(8)}{n:08x}" for n in itertools.count())
+    run, numbers = secrets.token_hex(8), itertools.count()
 
     def report(method: str, endpoint: str, client_id: str | None) -> Report:
-        return Report(method, endpoint, client_id or next(ids), site.clock, emit)
+        request_id = client_id or f"req_{run}{next(numbers):08x}"
+        return Report(method, endpoint, request_id, site.clock, emit)
 
     limits = Limits(
         body=settings.max_body_bytes,
         request=settings.max_request_bytes,
         header=settings.max_header_bytes,
     )
-    door = Door(pipeline.serve, passing.forward, tunnel.relay, report, limits)
+    door = Door(pipeline.serve, passing.forward, passing.unread, tunnel.relay, report, limits)
     return door.server(keepalive_timeout=settings.keepalive_timeout)

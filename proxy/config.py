@@ -263,6 +263,8 @@ def load(path: Path) -> Config:
         return parse(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read {path}: {error}") from error
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
 
 
 def locate(flag: Path | None, environment: Mapping[str, str]) -> Config:

@@ -128,10 +128,15 @@ class Fleet:
         self._emit = emit
 
     async def send(
-        self, model: str | None, build: Callable[[Node], Call], *, repeatable: bool = True
+        self,
+        model: str | None,
+        build: Callable[[Node], Call],
+        *,
+        repeatable: bool = True,
+        sticky: bool = False,
     ) -> Answering:
-        """The answer of the least busy node that serves `model`; None: of the first node, always,
-        since files, batches and other state lie where they were made.
+        """The answer of the least busy node that serves `model`; `sticky`: of the first one, since
+        files, batches and other state lie where they were made. None: any node serves it.
 
         Where a node cannot be reached or breaks off before its first byte, each other one is tried
         once. What is not `repeatable`, an upload that was begun or an operation that may not be
@@ -139,9 +144,9 @@ class Fleet:
 
         Raises: NoNodeError, UpstreamError (the last node's).
         """
-        candidates: Sequence[Node] = self.nodes
-        if model is not None:
-            candidates = sorted((n for n in candidates if n.serves(model)), key=_busy)
+        candidates = [node for node in self.nodes if model is None or node.serves(model)]
+        if not sticky:
+            candidates.sort(key=_busy)
         failed: UpstreamError | None = None
         reason: Choice = "least" if len(candidates) > 1 else "only"
         for node in candidates:

@@ -54,6 +54,8 @@ class Flight:
         """Why that node was asked; empty where another worker chose it."""
         self.asked: Form = "json"
         """The form that the upstream was asked for."""
+        self.raw = b""
+        """The request, by its bytes, that the upstream was sent."""
         self.followed = False
         """Another worker asked, for a client of its own."""
         self.found: Found | None = None
@@ -68,8 +70,7 @@ class Flight:
         self.error: Exception | None = None
         self.readers: set[Reader] = set()
         self.task: asyncio.Task[None] | None = None
-        self.news = _Signal()
-        self.progress = _Signal()
+        self.news, self.progress = _Signal(), _Signal()
 
     def open(self, head: Head, node: str, asked: Form, *, followed: bool = False) -> None:
         """The head is here."""
@@ -176,9 +177,12 @@ class Flights:
         flight = self._flying.get(name)
         return None if flight is None or flight.dropped else self._board(flight)
 
-    def join(self, name: Name, fly: Fly) -> tuple[Reader, bool]:
-        """A place at the flight of that name, and whether another had started it."""
+    def join(self, name: Name, fly: Fly, *, running: bool = False) -> tuple[Reader, bool]:
+        """A place at the flight of that name, and whether another had started it. `running`: not
+        at one whose answer is whole already."""
         flight = self._flying.get(name)
+        if flight is not None and flight.landed and running:
+            flight = None
         if flight is not None and flight.error is None and not flight.dropped:
             return self._board(flight), True
         return self._board(self._start(name, fly, keep=self._keep)), False
@@ -201,8 +205,7 @@ class Flights:
         return flight
 
     async def _run(self, flight: Flight, fly: Fly) -> None:
-        # Told here, not where it is made: one cancelled before its first step never ends.
-        self._emit(FlightStarted())
+        self._emit(FlightStarted())  # not earlier: cancelled before this step, it never ends
         outcome: Landing = "cancelled"
         try:
             await fly(flight)

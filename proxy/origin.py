@@ -6,12 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-import orjson
 
 from proxy.core import embeddings
-from proxy.core.batch import apart, whole
+from proxy.core.batch import apart, members, whole
 from proxy.core.coding import CodingError, decoded
-from proxy.core.controls import HEADER_NAMES
 from proxy.core.decision import Hit, evaluate
 from proxy.core.delivery import wanted
 from proxy.core.entry import Alias
@@ -27,11 +25,15 @@ if TYPE_CHECKING:
     from proxy.core.entry import Entry, Key
     from proxy.core.keeping import Keeping
     from proxy.core.message import Arrival
-    from proxy.core.request import Lookup, Request
+    from proxy.core.request import Bypass, Lookup, Request
     from proxy.fleet import Answering, Fleet, Node
     from proxy.flight import Flight
     from proxy.ports import Clock, Emit
     from proxy.tiers import Tiers
+
+
+_KEPT_THERE: Final = ("store_true", "stateful", "hosted_tools")
+"""What is asked for by these lies, or will lie, at one node."""
 
 
 class Origin:
@@ -43,26 +45,30 @@ class Origin:
         tiers: Tiers,
         keeping: Keeping,
         *,
+        stripped: frozenset[str],
         clock: Clock,
         emit: Emit,
         max_entry_bytes: int,
     ) -> None:
+        """`stripped`: headers that are not sent on, in lower case."""
         self._fleet = fleet
         self._tiers = tiers
         self._keeping = keeping
+        self._stripped = stripped
         self._clock = clock
         self._emit = emit
         self._max_decoded = 8 * max_entry_bytes
 
-    async def send(self, arrival: Arrival, request: Request) -> Answering:
+    async def send(self, arrival: Arrival, bypass: Bypass) -> Answering:
         """The answer to this one request. Raises: NoNodeError, UpstreamError."""
-        return await self._ask(arrival, request, arrival.body, counted=False)
+        sticky, request = bypass.reason in _KEPT_THERE, bypass.request
+        return await self._ask(arrival, request, arrival.body, counted=False, sticky=sticky)
 
     async def forward(self, call: Call, credential: str | None) -> Answering:
         """The answer to a request that is passed on as it is. Raises: UpstreamError."""
         build = partial(_forwarded, call, credential)
         repeatable = call.body is None and call.method in ("GET", "HEAD", "OPTIONS")
-        return await self._fleet.send(None, build, repeatable=repeatable)
+        return await self._fleet.send(None, build, repeatable=repeatable, sticky=True)
 
     async def fetch(self, arrival: Arrival, lookup: Lookup, flight: Flight) -> None:
         """Fill the flight, then store the answer. Raises: NoNodeError, UpstreamError."""
@@ -77,7 +83,9 @@ class Origin:
                 await flight.write(chunk)
             flight.land()
             entry = None
-            if not flight.dropped:
+            if flight.dropped:
+                self._emit(StoreSkipped("too_large"))
+            else:
                 entry = self._judged(b"".join(flight.chunks), upstream, lookup, flight, asked)
         finally:
             await upstream.aclose()
@@ -85,10 +93,27 @@ class Origin:
             await self._store(entry, lookup, arrival.body)
 
     async def _ask(
-        self, arrival: Arrival, request: Request, body: bytes, *, counted: bool
+        self,
+        arrival: Arrival,
+        request: Request,
+        body: bytes,
+        *,
+        counted: bool,
+        sticky: bool = False,
     ) -> Answering:
-        build = partial(_call, arrival, request, body, counted=counted)
-        return await self._fleet.send(request.model, build)
+        build = partial(self._call, arrival, request, body, counted=counted)
+        return await self._fleet.send(request.model, build, sticky=sticky)
+
+    def _call(
+        self, arrival: Arrival, request: Request, body: bytes, node: Node, *, counted: bool
+    ) -> Call:
+        """What one node is sent. `counted`: ask for usage, which is hidden from who did not."""
+        headers = without(arrival.headers, self._stripped)
+        credential = request.credential or node.credential
+        if credential is not None:
+            headers = with_credential(headers, credential)
+        sent = outgoing(body, request, ask_usage=counted and node.ask_usage)
+        return Call(arrival.method, arrival.path, arrival.query, headers, sent)
 
     def _judged(
         self, body: bytes, upstream: Answering, lookup: Lookup, flight: Flight, asked: float
@@ -131,7 +156,7 @@ class Origin:
         self, entry: Entry, lookup: Lookup, body: bytes, places: Sequence[int]
     ) -> list[Entry] | None:
         """An answer for the items at these places of the request, one entry each."""
-        given = embeddings.inputs(orjson.loads(body))
+        given = embeddings.inputs(members(body))
         if given is None or len(given[0]) != len(lookup.items):
             return None
         sizes = [embeddings.size(given[0][place]) for place in places]
@@ -145,7 +170,7 @@ class Origin:
         places = embeddings.missing(lookup.items, known)
         if len(places) == len(lookup.items):
             return False
-        rest = embeddings.remainder(orjson.loads(arrival.body), places)
+        rest = embeddings.remainder(members(arrival.body), places)
         upstream = await self._ask(arrival, request, rest, counted=False)
         try:
             body = b"".join([chunk async for chunk in upstream])
@@ -186,16 +211,6 @@ async def _filled(flight: Flight, upstream: Answering, body: bytes, *, plain: bo
 
 
 _OF_THE_BYTES: Final = frozenset(("content-encoding", "content-length", "etag"))
-
-
-def _call(arrival: Arrival, request: Request, body: bytes, node: Node, *, counted: bool) -> Call:
-    """What one node is sent. `counted`: ask for usage, which readers that did not ask never see."""
-    headers = without(arrival.headers, HEADER_NAMES)
-    credential = request.credential or node.credential
-    if credential is not None:
-        headers = with_credential(headers, credential)
-    sent = outgoing(body, request, ask_usage=counted and node.ask_usage)
-    return Call(arrival.method, arrival.path, arrival.query, headers, sent)
 
 
 def _forwarded(call: Call, credential: str | None, node: Node) -> Call:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from proxy.core.headers import end_to_end
+import msgspec
+
+from proxy.core.headers import end_to_end, without
 from proxy.core.message import Head
 from proxy.core.status import Status
 from proxy.core.tenant import caller
@@ -26,6 +28,16 @@ class Passing:
     rules: Rules
     origin: Origin
     clock: Clock
+
+    async def unread(self, call: Call, report: Report) -> Response:
+        """As `forward`, for an operation of the cache's whose body was not read: whoever may not
+        use every model is refused, since its model is not known. Raises: RefusedError."""
+        try:
+            caller(call.headers, self.rules.secret, self.rules.tenants).check()
+        except REFUSED as error:
+            raise refusal(error) from error
+        headers = without(call.headers, self.rules.control_names)
+        return await self.forward(msgspec.structs.replace(call, headers=headers), report)
 
     async def forward(self, call: Call, report: Report) -> Response:
         """The upstream's own answer, as it arrives. Raises: RefusedError."""

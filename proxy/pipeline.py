@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from proxy.boarding import Live, Respelled, board
 from proxy.core.decision import Found, Hit, Miss, Outcome, Stale, evaluate
 from proxy.core.delivery import wanted
 from proxy.core.errors import RefusedError
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
     from proxy.response import Report, Response
     from proxy.sharing import Sharing
     from proxy.tiers import Tiers
-
-UNWELL = frozenset((429, 500, 502, 503, 504))
-"""Upstream answers that a stored one is better than (RFC 5861 §4, and being told to wait)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +77,8 @@ class Pipeline:
         raw = raw_key(arrival, self.rules)
         if (intent := self.memo.get(raw)) is None:
             intent = receive(arrival, endpoint, self.rules)
+            if isinstance(intent, Lookup):
+                intent = msgspec.structs.replace(intent, raw=raw)
             self.memo.put(raw, intent)
         report.request = intent.request
         return intent
@@ -92,88 +92,71 @@ class Pipeline:
     ) -> Response:
         report.key = lookup.key
         match outcome:
-            case Hit(found, age):
-                return self._stored(found, lookup, report, Status("HIT", age=age))
-            case Stale(found, age):
+            case Hit(found):
+                return self._stored(found, lookup, report, "HIT")
+            case Stale(found):
                 if lookup.request.controls.store:
                     fly = partial(self._fly, arrival, lookup)
                     self.flights.refresh((lookup.key, self.epoch()), fly)
-                return self._stored(found, lookup, report, Status("STALE", age=age))
+                return self._stored(found, lookup, report, "STALE")
             case Miss():
                 return await self._fetch(arrival, lookup, outcome, report)
 
-    def _stored(self, found: Found, lookup: Lookup, report: Report, status: Status) -> Response:
+    def _stored(
+        self,
+        found: Found,
+        lookup: Lookup,
+        report: Report,
+        outcome: XCache,
+        failed: int | None = None,
+    ) -> Response:
         entry = found.entry
         report.tokens = entry.usage
         headers, body = self.renders.get(entry, lookup.request)
-        told = msgspec.structs.replace(
-            status,
-            kind=found.kind,
-            tier=found.tier,
-            ttl=entry.ttl - (status.age or 0.0),
-            key=lookup.shown,
-            node=entry.node,
-        )
-        return report.respond(Head(entry.status, headers), body, told)
+        status = Status.stored(outcome, found, self.clock.now(), lookup.shown, failed)
+        return report.respond(Head(entry.status, headers), body, status)
 
     async def _fetch(
         self, arrival: Arrival, lookup: Lookup, miss: Miss, report: Report
     ) -> Response:
-        controls = lookup.request.controls
+        controls, since, fallback = lookup.request.controls, self.clock.mono(), miss.fallback
         if controls.only_if_cached:
             raise RefusedError(504, "no stored answer for this request", code="cache_miss")
         if not controls.store:
             return await self._pass(arrival, Bypass(lookup.request, "read_only"), report)
-        fly, name = partial(self._fly, arrival, lookup), (lookup.key, self.epoch())
-        if controls.read:
-            reader, joined = self.flights.join(name, fly)
-        else:  # asked for a new answer: one that is on its way already is not new
-            reader, joined = self.flights.replace(name, fly), False
+        reader, joined = self._join(arrival, lookup, miss)
         try:
-            return await self._board(reader, joined, lookup, miss, report)
-        except BaseException:
-            await reader.aclose()
-            raise
-
-    async def _board(
-        self, reader: Reader, joined: bool, lookup: Lookup, miss: Miss, report: Report
-    ) -> Response:
-        flight, request, since = reader.flight, lookup.request, self.clock.mono()
-        try:
-            head = await reader.head()
-            report.waited(since)
-            joined = joined or flight.followed
-            if flight.found is not None:
-                return await self._instead(reader, flight.found, lookup, report)
-            if head.status in UNWELL and miss.fallback is not None:
-                raise UpstreamError(flight.node, "status", "the upstream is unwell")
-            head, body = await live(head, reader, request, flight.asked, joined=joined)
-        except UpstreamError:
-            if miss.fallback is None:
+            boarded = await board(reader, lookup, joined=joined, rescue=fallback is not None)
+        except UpstreamError as error:
+            if fallback is None:
                 raise
-            code = 502 if flight.head is None else flight.head.status
-            return await self._instead(reader, miss.fallback, lookup, report, code)
-        if isinstance(body, bytes):
-            await reader.aclose()
-        outcome: XCache = "COLLAPSED" if joined else "MISS" if request.controls.read else "REFRESH"
-        node, why = flight.node, flight.reason
-        told = Status(outcome, miss.reason, key=lookup.shown, node=node, node_reason=why)
-        return report.respond(head, body, told)
+            return self._stored(fallback, lookup, report, "STALE", failed=error.status)
+        report.waited(since)
+        match boarded:
+            case Live(head, body, joined):
+                own: XCache = "MISS" if controls.read else "REFRESH"
+                outcome: XCache = "COLLAPSED" if joined else own
+                node, why = reader.flight.node, reader.flight.reason
+                status = Status(outcome, miss.reason, key=lookup.shown, node=node, node_reason=why)
+                return report.respond(head, body, status)
+            case Found():
+                return self._stored(boarded, lookup, report, "HIT")
+            case Respelled():
+                return await self._pass(arrival, Bypass(lookup.request, "respelled"), report)
 
-    async def _instead(
-        self, reader: Reader, found: Found, lookup: Lookup, report: Report, failed: int = 0
-    ) -> Response:
-        """A stored answer, since the upstream failed, or since the flight found it at last."""
-        await reader.aclose()
-        age = max(0.0, self.clock.now() - found.entry.created)
-        status = Status("STALE" if failed else "HIT", age=age, fwd_status=failed)
-        return self._stored(found, lookup, report, status)
+    def _join(self, arrival: Arrival, lookup: Lookup, miss: Miss) -> tuple[Reader, bool]:
+        """A place at the flight for this key, and whether another request had started it."""
+        fly, name = partial(self._fly, arrival, lookup), (lookup.key, self.epoch())
+        if lookup.request.controls.read:
+            return self.flights.join(name, fly, running=miss.reason == "request")
+        # Asked for a new answer: one that is on its way already is not new.
+        return self.flights.replace(name, fly), False
 
     async def _pass(self, arrival: Arrival, bypass: Bypass, report: Report) -> Response:
         request, since = bypass.request, self.clock.mono()
         if request.controls.only_if_cached:
             raise RefusedError(504, "answers to this request are not stored", code="cache_miss")
-        upstream = await self.origin.send(arrival, request)
+        upstream = await self.origin.send(arrival, bypass)
         try:
             report.waited(since)
             asked = wanted(request)
@@ -188,6 +171,7 @@ class Pipeline:
 
     async def _fly(self, arrival: Arrival, lookup: Lookup, flight: Flight) -> None:
         """Once per flight, in a task of its own: find the answer, or fetch and keep it."""
+        flight.raw = lookup.raw
         if not lookup.request.controls.read:
             return await self.origin.fetch(arrival, lookup, flight)
         async with self.sharing.lead(flight) as leads:

@@ -44,14 +44,16 @@ class Store(Protocol):
 class UpstreamError(Exception):
     """An upstream that gave no (whole) answer.
 
-    `kind` is connect (it never saw the request), timeout, protocol, cut, or gone (another worker
-    of this machine that had asked for us).
+    `kind` is connect (it never saw the request), timeout, protocol, cut, status (an answer that is
+    worse than none), or gone (another worker of this machine that had asked for us).
     """
 
-    def __init__(self, node: str, kind: str, message: str) -> None:
+    def __init__(self, node: str, kind: str, message: str, status: int = 0) -> None:
         super().__init__(message)
         self.node = node
         self.kind = kind
+        self.status = status
+        """Of the answer, where there was one."""
 
 
 class Body(Protocol):
@@ -76,6 +78,8 @@ class Followed(UpstreamResponse, Protocol):
 
     asked: Form
     """The form that the upstream was asked for."""
+    raw: bytes
+    """The request that it was asked with, by its bytes."""
 
 
 class Upstream(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from proxy.core.entry import Usage
 from proxy.core.events import Served
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from proxy.core.message import Headers
     from proxy.core.request import Request
     from proxy.ports import Body, Clock, Emit
+
+
+LEFT: Final = 499
+"""The status that stands for a client that left, in logs and metrics alone (nginx's number)."""
 
 
 class Response:
@@ -78,6 +82,11 @@ class Report:
     @property
     def _overhead(self) -> float:
         return self._first - self._start - self._waited
+
+    def left(self) -> None:
+        """The client left before its response began."""
+        self._status, self._code, self._first = Status("ERROR", "left"), LEFT, self._clock.mono()
+        self.end(0, complete=False)
 
     def end(self, sent: int, *, complete: bool) -> None:
         """The response is over. `sent`: bytes of its body."""

@@ -76,7 +76,7 @@ class Sharing:
         try:
             async for chunk in upstream:
                 if not begun:
-                    flight.open(upstream.head, upstream.node, upstream.asked, followed=True)
+                    _open(flight, upstream)
                 begun = True
                 await flight.write(chunk)
         except UpstreamError as error:
@@ -86,6 +86,11 @@ class Sharing:
         finally:
             await upstream.aclose()
         if not begun:
-            flight.open(upstream.head, upstream.node, upstream.asked, followed=True)
+            _open(flight, upstream)
         flight.land()
         return True
+
+
+def _open(flight: Flight, upstream: Followed) -> None:
+    flight.raw = upstream.raw
+    flight.open(upstream.head, upstream.node, upstream.asked, followed=True)

@@ -46,13 +46,15 @@ class Tiers:
         self._emit = emit
 
     async def find(self, lookup: Lookup) -> Found | None:
-        """The entry under the exact key, else the one that the normalized key points to."""
-        tenant, normalized = lookup.request.tenant, lookup.normalized
-        if lookup.items:
-            return await self._batch(lookup)
-        found = await self.entry(lookup.key, tenant)
-        if found is not None or normalized is None:
-            return found
+        """The entry under the exact key, else the one that the normalized key points to, else
+        what these very bytes were refused with."""
+        tenant = lookup.request.tenant
+        found = await (self._batch(lookup) if lookup.items else self.entry(lookup.key, tenant))
+        if found is None and lookup.normalized is not None:
+            found = await self._normalized(lookup.normalized, tenant)
+        return found or await self.entry(lookup.raw, tenant)
+
+    async def _normalized(self, normalized: Key, tenant: Tenant) -> Found | None:
         alias = await self._stored(normalized)
         if alias is None or not isinstance(alias[0], Alias) or alias[0].tenant != tenant:
             return None

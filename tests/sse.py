@@ -37,13 +37,14 @@ def joined(body: bytes) -> dict[str, Any]:
     for chunk in chunks(body):
         for choice in chunk.get("choices", []):
             for name, value in choice["delta"].items():
+                held = message.get(name)
                 if name == "tool_calls":
                     for part in value:
                         _lay(calls.setdefault(part["index"], {}), part)
-                elif isinstance(value, str | list) and name != "role" and message.get(name):
-                    message[name] += value
-                elif message.get(name) is None:
+                elif held is None:
                     message[name] = value
+                elif isinstance(value, str | list) and name != "role":
+                    message[name] = held + value
     if calls:
         message["tool_calls"] = [calls[index] for index in sorted(calls)]
     return message

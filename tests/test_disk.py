@@ -264,9 +264,9 @@ async def test_an_entry_too_large_for_the_file_is_refused_and_drives_out_nobody(
     assert disk.stats().entries == 101
 
 
-async def test_a_full_file_takes_large_values_without_losing_half_of_the_others(desk: Desk) -> None:
+async def test_a_full_file_takes_a_large_value_without_losing_all_others(desk: Desk) -> None:
     disk = desk.open(8 * MIB)
-    for n in range(12):
+    for n in range(26):
         await fill(disk, range(n * 100, n * 100 + 100), length=3000 + 700 * (n % 7))
         await disk.put(entry(("large", n), body=noise(n, 2 * MIB)), NOW)
         assert disk.peek(key(("large", n)), NOW) is not None
@@ -311,6 +311,22 @@ async def test_an_entry_stored_anew_is_not_swept_by_its_former_expiry(desk: Desk
 
     assert disk.peek(key("a"), NOW + 61.0) == entry("a", NOW + 30.0)
     assert desk.evicted("expired") == 0
+
+
+async def test_an_entry_that_replaced_a_torn_one_is_not_swept_by_that_ones_expiry(
+    desk: Desk,
+) -> None:
+    await desk.open().put(entry("a"), NOW)
+    desk.close()
+    with lmdb.open(str(desk.path), max_dbs=2, map_size=16 * MIB) as env:
+        entries = env.open_db(b"entries")
+        with env.begin(write=True, db=entries) as txn:
+            txn.put(key("a"), b"torn")
+    disk = desk.open()
+    await disk.put(entry("a", NOW + 30.0), NOW + 30.0)
+    await disk.tend(NOW + 61.0)
+
+    assert disk.peek(key("a"), NOW + 61.0) == entry("a", NOW + 30.0)
 
 
 async def test_the_loop_sweeps_and_outlives_a_failure(desk: Desk) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -176,6 +178,21 @@ def test_several_processes_may_open_it_at_once(path: Path, before: str) -> None:
     assert sorted(said) == (["", "", "", "reset foreign"] if before == "damage" else [""] * 4)
     assert disk.stats().entries == 400
     disk.close()
+
+
+def test_who_opens_waits_for_who_is_opening(path: Path) -> None:
+    """So that nobody sets aside what another one has just begun."""
+    path.mkdir()
+    made: list[Disk] = []
+    with (path / "opening").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        thread = threading.Thread(target=lambda: made.append(opened(path)))
+        thread.start()
+        thread.join(0.2)
+        assert not made
+    thread.join()
+
+    assert made[0].close()
 
 
 def test_all_processes_find_what_one_has_put(path: Path) -> None:

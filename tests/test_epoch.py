@@ -30,6 +30,7 @@ def test_a_bump_is_seen_at_once_by_all_that_have_it_open(tmp_path: Path) -> None
 
     assert one.bump() == before + 1
     assert other.current() == before + 1
+    assert other.bump() == before + 2
     one.close()
     other.close()
 

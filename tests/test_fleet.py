@@ -9,7 +9,7 @@ import pytest
 
 from proxy.core.events import UpstreamAnswered, UpstreamFailed
 from proxy.core.message import Call
-from proxy.fleet import Answering, Fleet, NoNodeError, Node
+from proxy.fleet import Answering, Fleet, Node, NoNodeError
 from proxy.ports import UpstreamError
 from tests.fakes import Answer, FakeClock, FakeUpstream, settle
 

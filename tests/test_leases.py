@@ -108,14 +108,16 @@ async def test_a_living_worker_keeps_what_it_renews(worker: Workers, clock: Fake
     assert await b.acquire(NAME) == "a"
 
 
+@pytest.mark.parametrize("renewing", [True, False])
 async def test_a_late_release_leaves_the_successors_lease_alone(
-    worker: Workers, clock: FakeClock
+    worker: Workers, clock: FakeClock, renewing: bool
 ) -> None:
     a, b, c = worker("a"), worker("b"), worker("c")
     await a.acquire(NAME)
     clock.advance(TERM + 0.1)
     await b.acquire(NAME)
-    await a.renew()
+    if renewing:
+        await a.renew()
     await a.release(NAME)
 
     assert await c.acquire(NAME) == "b"

@@ -102,15 +102,15 @@ def test_expired_copies_make_way_though_nobody_asks_for_them() -> None:
 
 
 def test_an_expired_copy_goes_before_a_living_one_though_it_was_asked_for() -> None:
-    memory = Memory(10 * 2048, ttl=300.0)
-    for name in range(5):
+    memory = Memory(60 * 2048, ttl=300.0)
+    for name in range(30):
         memory.keep(weighing(name, 2048), NOW)
         memory.peek(key(name), NOW)
-    for name in range(5, 10):
+    for name in range(30, 60):
         memory.keep(weighing(name, 2048, NOW + 50.0), NOW + 50.0)
-    memory.keep(weighing(10, 2048, NOW + 61.0), NOW + 61.0)
+    memory.keep(weighing(60, 6 * 2048, NOW + 61.0), NOW + 61.0)
 
-    assert kept(memory, range(5, 11), NOW + 61.0) == list(range(5, 11))
+    assert kept(memory, range(30, 61), NOW + 61.0) == list(range(30, 61))
 
 
 def test_memory_without_room_keeps_nothing() -> None:

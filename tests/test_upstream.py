@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests import answers, frames
+from tests import answers, frames, sse
 from tests.client import Connection, answer, ask, post, spelled
 from tests.reply import Reply, body, events
 
@@ -144,3 +144,28 @@ async def test_embeddings_are_a_function_of_the_item(mock: Server, upstream: Cha
 
     assert [item["embedding"] for item in data] == [answers.vector(text) for text in "aba"]
     assert json.dumps(answers.vector("a")) != json.dumps(answers.vector("b"))
+
+
+def test_a_stream_is_put_together_by_field_and_index() -> None:
+    call = {"index": 1, "id": "c", "function": {"name": "f", "arguments": "{"}}
+    more = {"index": 1, "function": {"arguments": "}"}}
+    parts: list[answers.Json] = [
+        {"role": "assistant", "content": "", "x": None},
+        {"role": "assistant", "content": "a", "x": "1"},
+        {"content": "b", "tool_calls": [call]},
+        {"tool_calls": [more]},
+    ]
+
+    assert sse.joined(b"".join(answers.deltas(parts))) == {
+        "role": "assistant",
+        "content": "ab",
+        "x": "1",
+        "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{}"}}],
+    }
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_events_are_read_as_the_standard_says(end: str) -> None:
+    lines = [": comment", "", "event: e", "data:a", "data: b", "", "id: 1", "", "data: cut"]
+
+    assert sse.parse(end.join(lines).encode()) == [("e", "a\nb")]

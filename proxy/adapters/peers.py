@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Final, Literal, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
@@ -30,14 +30,14 @@ _SILENCE: Final = 1.5
 """Seconds without a frame after which an owner counts as frozen: a few beats."""
 
 _BUFFER: Final = 1 << 20
-
-_Letter = Literal[b"N", b"H", b"C", b"E", b"X", b"K"]
+_GONE: Final = ("", "gone", "the worker that had asked is gone")
 
 
 class _Opening(msgspec.Struct, frozen=True, array_like=True):
     head: Head
     node: str
     asked: Form
+    raw: bytes
 
 
 class _Trouble(msgspec.Struct, frozen=True, array_like=True):
@@ -100,7 +100,7 @@ class PeerServer:
             head = await reader.head()
             if flight.found is not None:
                 return _write(writer, b"N")  # it lies in the tiers, where the follower looks next
-            opening = _Opening(_text(head), flight.node, flight.asked)
+            opening = _Opening(_text(head), flight.node, flight.asked, flight.raw)
             _write(writer, b"H", msgspec.msgpack.encode(opening))
             async for chunk in reader:
                 _write(writer, b"C", chunk)
@@ -150,7 +150,7 @@ async def _beat(writer: asyncio.StreamWriter) -> None:
             _write(writer, b"K")
 
 
-def _write(writer: asyncio.StreamWriter, letter: _Letter, data: bytes = b"") -> None:
+def _write(writer: asyncio.StreamWriter, letter: bytes, data: bytes = b"") -> None:
     if writer.transport.is_closing():
         raise ConnectionResetError
     writer.writelines((letter, len(data).to_bytes(4, "big"), data))
@@ -163,6 +163,7 @@ class FollowedFlight:
         self.head = opening.head
         self.node = opening.node
         self.asked: Form = opening.asked
+        self.raw = opening.raw
         self._frames = frames
 
     def __aiter__(self) -> Self:
@@ -174,7 +175,7 @@ class FollowedFlight:
             return data
         if letter == b"E":
             raise StopAsyncIteration
-        raise _error(data) if letter == b"X" else _gone()
+        raise _error(data) if letter == b"X" else UpstreamError(*_GONE)
 
     async def aclose(self) -> None:
         self._frames.close()
@@ -197,7 +198,7 @@ class _Frames:
                 if start[:1] != b"K":
                     return start[:1], data
         except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
-            raise _gone() from error
+            raise UpstreamError(*_GONE) from error
 
     def close(self) -> None:
         self._writer.close()
@@ -228,7 +229,7 @@ async def _asked(owner: str, what: bytes) -> tuple[_Frames, bytes, bytes]:
         async with asyncio.timeout(_SILENCE):
             reader, writer = await asyncio.open_unix_connection(owner, limit=_BUFFER)
     except (OSError, TimeoutError) as error:
-        raise _gone() from error
+        raise UpstreamError(*_GONE) from error
     frames = _Frames(reader, writer)
     try:
         writer.write(what)
@@ -244,10 +245,6 @@ class NoPeers:
 
     async def follow(self, owner: str, name: bytes) -> None:
         return None
-
-
-def _gone() -> UpstreamError:
-    return UpstreamError("", "gone", "the worker that had asked is gone")
 
 
 def _error(data: bytes) -> UpstreamError:

@@ -66,7 +66,7 @@ class Tunnel:
             await both.down(reader)
         finally:
             writer.close()
-        done = _Relayed()
+        done = _Relayed(status=both.status)
         done.force_close()
         return done
 
@@ -102,6 +102,8 @@ class _Both:
         self._client = request.transport
         self._writer = request.writer
         self._upstream = upstream
+        self.status = 502
+        """What the upstream answered; this, as long as it did not."""
         self._open = True
         """False once the upstream has declined: what the client sends then is not for it."""
         self._held: asyncio.Task[None] | None = None
@@ -129,7 +131,9 @@ class _Both:
         """Upstream's bytes to the client, from the handshake's answer to the end."""
         with suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             head = await reader.readuntil(b"\r\n\r\n")
-            if head.split(b" ", 2)[1:2] != [b"101"]:
+            told = head.split(b" ", 2)[1:2]
+            self.status = int(told[0]) if told and told[0].isdigit() else 502
+            if self.status != 101:
                 self._open = False
                 return await self._declined(head, reader)
             await self._pass(head)

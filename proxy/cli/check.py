@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         config = load(args.file)
     except ConfigError as error:
-        print(f"hotprefix: {args.file}: {error}", file=sys.stderr)
+        print(f"hotprefix: {error}", file=sys.stderr)
         return 2
     print("\n".join(effective(config, os.environ)))
     return 0

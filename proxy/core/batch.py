@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from proxy.core import embeddings
+from proxy.core import canonical, embeddings
 from proxy.core.embeddings import Piece
 from proxy.core.entry import Entry, Usage
 from proxy.core.ttl import jittered
@@ -14,8 +14,15 @@ from proxy.core.ttl import jittered
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from proxy.core.canonical import Fields
     from proxy.core.entry import Key
     from proxy.core.request import Lookup
+
+
+def members(body: bytes) -> Fields:
+    """The members of a request that was understood before, read as they were then."""
+    fields = canonical.decoded(body)
+    return fields if isinstance(fields, dict) else {}
 
 
 def apart(

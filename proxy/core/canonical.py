@@ -25,6 +25,9 @@ INERT: Final = frozenset(
 )
 """Top-level members that cannot change the answer. The same names deeper down are content."""
 
+ECHOED: Final = INERT - {"stream", "stream_options", "service_tier"}
+"""Those of them that a Responses answer repeats, so that there another's value would be wrong."""
+
 
 class Opaque(msgspec.Struct, frozen=True):
     """Content that stands in a canonical body by its digest, written as no JSON value can be."""

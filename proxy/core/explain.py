@@ -36,6 +36,7 @@ WHY: Final[dict[Reason, str]] = {
     "audio_output": "the answer has sound",
     "web_search": "the answer depends on what the web says now",
     "remote_media": "it names a picture or file that lies elsewhere and may change",
+    "respelled": "another spelling of it, asked at the same time, was refused",
 }
 
 
@@ -119,7 +120,7 @@ def _headers(arrival: Arrival, rules: Rules) -> Iterator[tuple[str, str]]:
 def _members(body: bytes, endpoint: Endpoint, rules: Rules) -> Iterator[tuple[str, str]]:
     fields = _fields(body)
     for name in fields:
-        if name in rules.inert:
+        if name in rules.ignored(endpoint):
             yield f"$.{name}", "it cannot change the answer"
     if isinstance(fields.get("cache"), dict):
         yield "$.cache", "it steers the cache"

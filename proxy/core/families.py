@@ -56,8 +56,12 @@ FAMILIES: Final = {
     "singleflight_flights": Family("Upstream calls that others may join.", gauge=True),
     "singleflight_waiters": Family("Readers that joined one.", gauge=True),
     "singleflight_outcomes_total": Family("How such calls ended.", ("outcome",)),
-    "tokens_served_total": Family("Tokens in answers to clients.", ("direction",)),
-    "tokens_billed_total": Family("Tokens in answers of upstreams.", ("direction",)),
+    "tokens_served_total": Family(
+        "Tokens in stored answers that were served: what was saved.", ("direction",)
+    ),
+    "tokens_billed_total": Family(
+        "Tokens in upstream answers that were stored: what they cost.", ("direction",)
+    ),
     "upstream_requests_total": Family("Whole answers of a node.", ("node", "status")),
     "upstream_ttft_seconds": Family("To a node's first byte.", ("node",), bounds=_WHOLE_LONG),
     "upstream_seconds": Family("To a node's last byte.", ("node",), bounds=_WHOLE_LONG),

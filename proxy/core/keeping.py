@@ -50,7 +50,8 @@ def kept(arrived: Arrived, lookup: Lookup, keeping: Keeping) -> Entry | str:
         return _entry(arrived, shape, lookup, ttl, grace, verdict.usage)
     if keeping.negative_ttl and negative(status, arrived.body):
         ttl = min(keeping.negative_ttl, lookup.lifetime.ttl)
-        return _entry(arrived, shape, lookup, ttl, (0.0, 0.0), Usage())
+        refused = _entry(arrived, shape, lookup, ttl, (0.0, 0.0), Usage())
+        return msgspec.structs.replace(refused, key=lookup.raw)
     return verdict.reason
 
 

@@ -23,11 +23,11 @@ def by_content(fields: Fields, *, remote: bool) -> Fields:
 
     Raises: RemoteMediaError, unless `remote` allows such bodies.
     """
-    changed = {
-        name: value
-        for name in ("messages", "input", "system", "instructions")
-        if (value := _walked(fields.get(name), remote)) is not fields.get(name)
-    }
+    changed: Fields = {}
+    for name in ("messages", "input", "system", "instructions"):
+        held = fields.get(name)
+        if (walked := _walked(held, remote)) is not held:
+            changed[name] = walked
     return {**fields, **changed} if changed else fields
 
 

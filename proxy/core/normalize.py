@@ -63,12 +63,13 @@ def prose(text: str) -> str | None:
 _INDENTED: Final = re.compile(r"[\r\n][ \t\xa0]+[^ \t\xa0\r\n]")
 _LINE_END: Final = re.compile(r"[{};][ \t]*(?:[\r\n]|$)")
 _QUOTES: Final = re.compile(r"""["'`‘’“”„«»「」『』]""")
+_ASCII_BLANKS: Final = "\n\r\t\v\f\x1c\x1d\x1e\x1f"
 _OTHER_BLANKS: Final = re.compile(r"[^\S ]")
 
 
 def _is_code(text: str) -> bool:
     """Fences, indentation, or braces and semicolons at line ends."""
-    if "```" in text or "~~~" in text:
+    if ("`" in text and "```" in text) or ("~" in text and "~~~" in text):
         return True
     if ("{" in text or "}" in text or ";" in text) and _LINE_END.search(text):
         return True
@@ -76,11 +77,11 @@ def _is_code(text: str) -> bool:
 
 
 def _has_runs(text: str) -> bool:
-    if "  " in text:
-        return True
-    if text.isascii() and text.isprintable():
-        return False  # the only blank that can be printed is the one that stays
-    return _OTHER_BLANKS.search(text) is not None
+    # A loop over single characters is the quickest of all ways to look for them.
+    for blank in _ASCII_BLANKS:
+        if blank in text:
+            return True
+    return "  " in text or (not text.isascii() and _OTHER_BLANKS.search(text) is not None)
 
 
 def _has_quoted_run(text: str) -> bool:

@@ -26,16 +26,21 @@ if TYPE_CHECKING:
 
 def raw_key(arrival: Arrival, rules: Rules) -> bytes:
     """32 bytes that are equal only for requests which `receive` cannot tell apart."""
-    read = rules.read_headers
-    parts = [arrival.method, arrival.path, arrival.query]
-    for spelled, value in arrival.headers:
+    method, path, query, headers = arrival.method, arrival.path, arrival.query, arrival.headers
+    hasher = blake3(_opening(method, path, query, headers, rules.read_headers))
+    hasher.update(arrival.body)
+    return hasher.digest()
+
+
+@lru_cache(maxsize=256)  # most clients repeat theirs from request to request
+def _opening(method: str, path: str, query: str, headers: Headers, read: frozenset[str]) -> bytes:
+    """What of a request's head `receive` can tell; no two end where one's body could go on."""
+    parts = [method, path, query]
+    for spelled, value in headers:
         if (name := spelled.lower()) in read:
             parts += name, value
     head = "".join([f"{len(part)}:{part}" for part in parts])
-    hasher = blake3(head.encode("utf-8", "surrogatepass"))
-    hasher.update(b"\n")
-    hasher.update(arrival.body)
-    return hasher.digest()
+    return head.encode("utf-8", "surrogatepass") + b"\n"
 
 
 def receive(arrival: Arrival, endpoint: Endpoint, rules: Rules) -> Intent:
@@ -187,7 +192,7 @@ def _looked_up(
     except (ValueError, RecursionError):
         return Understood(Bypass(request, "malformed"), served)
     lifetime = _lifetime(request, found.texts, rules)
-    lookup = Lookup(request, found.key, found.normalized, lifetime, found.items)
+    lookup = Lookup(request, found.key, found.normalized, lifetime, items=found.items)
     return Understood(lookup, served, found)
 
 

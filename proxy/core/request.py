@@ -25,6 +25,7 @@ Reason: TypeAlias = Literal[
     "audio_output",
     "web_search",
     "remote_media",
+    "respelled",  # asked together with another spelling, which was refused
 ]
 """Why the cache takes no part in a request."""
 
@@ -76,6 +77,9 @@ class Lookup(msgspec.Struct, frozen=True):
     key: Key
     normalized: Key | None
     lifetime: Lifetime
+    raw: Key = Key(b"")
+    """The request by its very bytes: under this lies what was refused, since another spelling of
+    the same question, with other inert members, may be valid."""
     items: tuple[Key, ...] = ()
     """Embeddings: a key for each input item, in order. Empty for all other endpoints."""
 

@@ -9,9 +9,10 @@ import msgspec
 from blake3 import blake3
 
 from proxy.config import Config, ConfigError
-from proxy.core import tenant
-from proxy.core.canonical import INERT
+from proxy.core import controls, tenant
+from proxy.core.canonical import ECHOED, INERT
 from proxy.core.controls import HEADER_NAMES, OWN_NAMES
+from proxy.core.endpoint import Endpoint
 from proxy.core.normalize import Normalizer, normalizer
 from proxy.core.tenant import CREDENTIALS, Caller, Known
 
@@ -64,6 +65,10 @@ class Rules(msgspec.Struct, frozen=True):
     """Whether one of them looks at texts."""
     ttl: float
     max_ttl: float
+
+    def ignored(self, endpoint: Endpoint) -> frozenset[str]:
+        """The top-level members that are not in the key."""
+        return self.inert - ECHOED if endpoint is Endpoint.RESPONSES else self.inert
 
     def served(self, model: str) -> Served:
         """What is asked for under this name."""
@@ -130,6 +135,11 @@ def _tenants(config: Config, secret: bytes, secrets: Mapping[str, str]) -> tuple
     known: dict[bytes, Known] = {}
     for i, table in enumerate(config.tenant):
         where = f"$.tenant[{i}]"
+        for j, control in enumerate(table.controls):
+            if control not in (*controls.FIELDS, "*"):
+                raise ConfigError(
+                    f"expected a control, got {control!r} - at `{where}.controls[{j}]`"
+                )
         credential = None
         if table.upstream_key_env:
             credential = _value(table.upstream_key_env, secrets, f"{where}.upstream_key_env")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
 if TYPE_CHECKING:
+    from proxy.core.decision import Found
     from proxy.core.message import Headers
 
 XCache: TypeAlias = Literal["HIT", "STALE", "MISS", "COLLAPSED", "BYPASS", "REFRESH", "ERROR"]
@@ -23,12 +25,34 @@ class Status(msgspec.Struct, frozen=True):
     age: float | None = None
     ttl: float | None = None
     """Freshness left; negative when stale."""
+    rescued: bool = False
+    """Served in place of an upstream's failure."""
     fwd_status: int = 0
-    """What the upstream answered when a stale answer was served instead."""
+    """What that upstream answered; 0: nothing."""
     key: str = ""
     """16 hex digits; empty in shared partitions, where it would tell one client of another."""
     node: str = ""
     node_reason: str = ""
+
+    @classmethod
+    def stored(
+        cls, outcome: XCache, found: Found, now: float, key: str, failed: int | None = None
+    ) -> Status:
+        """Of a stored answer. `failed`: what the upstream answered that it stands in for; None:
+        it stands in for nothing."""
+        entry = found.entry
+        age = max(0.0, now - entry.created)
+        return cls(
+            outcome,
+            kind=found.kind,
+            tier=found.tier,
+            age=age,
+            ttl=entry.ttl - age,
+            key=key,
+            node=entry.node,
+            rescued=failed is not None,
+            fwd_status=failed or 0,
+        )
 
 
 _FORWARDED = {"absent": "miss", "void": "miss", "expired": "stale", "request": "request"}
@@ -37,7 +61,7 @@ _FORWARDED = {"absent": "miss", "void": "miss", "expired": "stale", "request": "
 def cache_status(status: Status) -> str:
     """The `Cache-Status` member of this cache."""
     parts = ["hotprefix"]
-    if status.fwd_status:
+    if status.rescued:
         parts.append("fwd=stale")
     elif status.outcome in ("HIT", "STALE"):
         parts.append("hit")
@@ -48,7 +72,7 @@ def cache_status(status: Status) -> str:
     if status.fwd_status:
         parts.append(f"fwd-status={status.fwd_status}")
     if status.ttl is not None:
-        parts.append(f"ttl={int(status.ttl)}")
+        parts.append(f"ttl={math.floor(status.ttl)}")
     if status.outcome == "COLLAPSED":
         parts.append("collapsed")
     detail = status.tier or (status.reason if status.outcome == "BYPASS" else "")

@@ -81,7 +81,7 @@ def caller(headers: Headers, secret: bytes, known: tuple[Known, ...]) -> Caller:
 def private(secret: bytes, given: list[tuple[str, str]]) -> Tenant:
     """The partition of the credential headers `given`, lower-case names with values."""
     in_order = sorted(given, key=lambda pair: pair[0])  # of repeats, which comes first matters
-    return _partition(secret, "private", *(part for pair in in_order for part in pair))
+    return _partition(secret, "private", *[part for pair in in_order for part in pair])
 
 
 def shared(secret: bytes, name: str) -> Tenant:
@@ -95,7 +95,7 @@ def digest(secret: bytes, credential: str) -> bytes:
 
 
 def _partition(secret: bytes, *parts: str) -> Tenant:
-    text = "".join(f"{len(part)}:{part}" for part in parts)
+    text = "".join([f"{len(part)}:{part}" for part in parts])
     return Tenant(blake3(text.encode("utf-8", "surrogatepass"), key=secret).digest(16))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,7 +57,7 @@ def test_keys_spread_evenly_over_what_the_ceiling_leaves(ceiling: float) -> None
     """Nothing piles up at the ceiling, where all of it would expire in one moment."""
     made = [bytes(28) + (n * 2**24 % 2**32).to_bytes(4, "big") for n in range(256)]
     lives = sorted(jittered(Lifetime(100.0, ceiling), Key(key), 0.1) for key in made)
-    steps = [later - sooner for sooner, later in zip(lives, lives[1:], strict=False)]
+    steps = [later - sooner for sooner, later in pairwise(lives)]
 
     assert min(steps) > 0
     assert max(steps) < 2 * min(steps)

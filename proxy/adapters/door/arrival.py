@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Self
 
 from aiohttp import HttpVersion11, hdrs, web
@@ -33,9 +34,14 @@ def target(request: web.BaseRequest) -> str:
 
 def spelled(request: web.BaseRequest) -> Headers:
     """As spelled by the client, in order."""
+    return _spelled(request.raw_headers)
+
+
+@lru_cache(maxsize=256)  # most clients repeat theirs from request to request
+def _spelled(raw: tuple[tuple[bytes, bytes], ...]) -> Headers:
     return tuple(
         (name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape"))
-        for name, value in request.raw_headers
+        for name, value in raw
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,9 @@ from aiohttp import hdrs, web
 from proxy.adapters.door.arrival import encourage, read, spelled, target
 from proxy.adapters.door.connection import Server, place
 from proxy.adapters.door.reply import send
-from proxy.core.controls import HEADER_NAMES
 from proxy.core.endpoint import Endpoint, recognise
 from proxy.core.errors import RefusedError, answer
-from proxy.core.headers import without
-from proxy.core.message import Arrival, Call
+from proxy.core.message import Arrival, Call, Head
 from proxy.core.status import Status
 
 if TYPE_CHECKING:
@@ -35,10 +34,19 @@ class Door:
     """Takes requests from connections and brings back responses."""
 
     def __init__(
-        self, serve: Serve, forward: Forward, tunnel: Tunnel, reports: Reports, limits: Limits
+        self,
+        serve: Serve,
+        forward: Forward,
+        unread: Forward,
+        tunnel: Tunnel,
+        reports: Reports,
+        limits: Limits,
     ) -> None:
+        """`forward`: to other operations than the cache's; `unread`: to those, of which the body
+        was too large to be read."""
         self._serve = serve
         self._forward = forward
+        self._unread = unread
         self._tunnel = tunnel
         self._reports = reports
         self._limits = limits
@@ -67,12 +75,23 @@ class Door:
         report = self._reports(request.method, name, request.headers.get("x-client-request-id"))
         try:
             if request.headers.get(hdrs.UPGRADE, "").lower() == "websocket":
-                return await self._tunnel(request, given, headers)
+                return await self._relayed(request, given, headers, report)
             response = await self._response(request, given, headers, endpoint, report)
+        except asyncio.CancelledError:
+            report.left()
+            raise
         except RefusedError as error:
             head, body = answer(error, endpoint)
             response = report.respond(head, body, Status("ERROR", error.code or ""))
         return await send(request, response)
+
+    async def _relayed(
+        self, request: web.BaseRequest, given: str, headers: Headers, report: Report
+    ) -> web.StreamResponse:
+        relayed = await self._tunnel(request, given, headers)
+        report.forward(Head(relayed.status, ()), b"", Status("BYPASS", "upgrade"))
+        report.end(0, complete=True)
+        return relayed
 
     async def _response(
         self,
@@ -92,9 +111,9 @@ class Door:
             report.arrived = len(body)
             arrival = Arrival(request.method, path, query, headers, body)
             return await self._served(arrival, endpoint, report)
-        call = Call(request.method, path, query, without(headers, HEADER_NAMES), body)
+        call = Call(request.method, path, query, headers, body)
         try:
-            return await self._forward(call, report)
+            return await self._unread(call, report)
         except RefusedError as error:
             raise body.refused or error from None
 
@@ -105,6 +124,6 @@ class Door:
             raise
         except Exception as error:  # a mistake of ours may cost the cache's help, not the answer
             self._log.error("unexpected %s in %s", type(error).__name__, place(error))
-            headers = without(arrival.headers, HEADER_NAMES)
-            call = Call(arrival.method, arrival.path, arrival.query, headers, arrival.body)
-            return await self._forward(call, report)
+            whole = arrival.body
+            call = Call(arrival.method, arrival.path, arrival.query, arrival.headers, whole)
+            return await self._unread(call, report)

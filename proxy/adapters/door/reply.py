@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aiohttp import HttpVersion10, HttpVersion11, hdrs, web
+from aiohttp import HttpVersion11, web
 from aiohttp.helpers import rfc822_formatted_time
-from multidict import CIMultiDict
 
 from proxy.ports import UpstreamError
 
 if TYPE_CHECKING:
+    from aiohttp.abc import AbstractStreamWriter
+
     from proxy.core.message import Head
     from proxy.response import Response
 
@@ -18,57 +19,70 @@ _BODILESS: Final = frozenset((204, 304))
 
 
 class Reply(web.StreamResponse):
-    """A response with the headers it is given and no others. `length`: of the body, in bytes;
-    None: unknown, so it goes out in chunks."""
+    """A response that writes its head itself: aiohttp would add Server, Date and Content-Type to
+    what the upstream said, and take longer than a hit may."""
 
-    def __init__(self, head: Head, length: int | None) -> None:
-        headers = CIMultiDict(head.headers)
-        super().__init__(status=head.status, reason=head.reason or None, headers=headers)
-        self._length = length
+    def __init__(self, head: Head) -> None:
+        super().__init__(status=head.status, reason=head.reason or None)
+        self._given = head.headers
 
-    async def _prepare_headers(self) -> None:
-        # aiohttp's own would add Server, Date and Content-Type to what the upstream said.
-        request, writer, headers = self._req, self._payload_writer, self._headers
-        assert request is not None
-        assert writer is not None
-        keep = request.keep_alive and self._keep_alive is not False
-        if request.method == "HEAD" or self.status in _BODILESS:
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        """Send the head; the body follows, in chunks if its length is not in the head."""
+        if self.prepared:
+            return self._payload_writer
+        writer = self._payload_writer = request.writer
+        length = next((v for name, v in self._given if name.lower() == "content-length"), "")
+        framing = ""
+        if _bodiless(request, self.status):
             writer.length = 0
-        elif self._length is not None:
-            writer.length = self._length
-            headers.setdefault(hdrs.CONTENT_LENGTH, str(self._length))
+        elif length.isdigit():
+            writer.length = int(length)
         elif request.version >= HttpVersion11:
-            writer.enable_chunking()
-            headers[hdrs.TRANSFER_ENCODING] = "chunked"
+            framing = "transfer-encoding: chunked\r\n"
         else:
-            keep = False
-        self._keep_alive = keep
-        if request.version >= HttpVersion11 and not keep:
-            headers[hdrs.CONNECTION] = "close"
-        elif request.version == HttpVersion10 and keep:
-            headers[hdrs.CONNECTION] = "keep-alive"
+            self._keep_alive = False
+        await writer.write(self._head(request, framing))
+        if framing:
+            writer.enable_chunking()
+        return writer
+
+    async def whole(self, request: web.BaseRequest, body: bytes, date: str) -> None:
+        """Send a response whose body is known, head and body in one write. `date`: its header's
+        value; empty: none of ours. The head states no length."""
+        lines = f"date: {date}\r\n" if date else ""
+        if _bodiless(request, self.status):
+            body = b""
+        else:
+            lines += f"content-length: {len(body)}\r\n"
+        await request.writer.write(self._head(request, lines) + body)
+        self._eof_sent = True  # or aiohttp would send it again
+
+    def _head(self, request: web.BaseRequest, lines: str) -> bytes:
+        """The bytes before the body, `lines` among them."""
+        new = request.version >= HttpVersion11
+        keep = self._keep_alive = request.keep_alive and self._keep_alive is not False
+        if keep != new:
+            lines += f"connection: {'keep-alive' if keep else 'close'}\r\n"
+        given = "".join([f"{name}: {value}\r\n" for name, value in self._given])
+        if not given.count("\r") == given.count("\n") == len(self._given):
+            raise ValueError("a header has a line break in it")
+        version = "1.1" if new else "1.0"
+        head = f"HTTP/{version} {self.status} {self.reason}\r\n{given}{lines}\r\n"
+        return head.encode("utf-8", "surrogateescape")
 
 
-class Whole(Reply):
-    """A reply whose body is known: head and body leave in one write."""
-
-    _send_headers_immediately = False
+def _bodiless(request: web.BaseRequest, status: int) -> bool:
+    return request.method == "HEAD" or status in _BODILESS
 
 
 async def send(request: web.BaseRequest, response: Response) -> web.StreamResponse:
     """Bring a response to its client, close its body and end its report."""
-    head, body, sent, complete = response.head, response.body, 0, False
+    reply, body, sent, complete = Reply(response.head), response.body, 0, False
     try:
         if isinstance(body, bytes):
-            whole = Whole(head, len(body))
-            if response.own:
-                whole.headers.setdefault(hdrs.DATE, rfc822_formatted_time())
-            await whole.prepare(request)
-            await whole.write_eof(b"" if request.method == "HEAD" else body)
+            await reply.whole(request, body, rfc822_formatted_time() if response.own else "")
             sent, complete = len(body), True
-            return whole
-        length = head.get("content-length")
-        reply = Reply(head, int(length) if length is not None and length.isdigit() else None)
+            return reply
         await reply.prepare(request)
         try:
             async for chunk in body:

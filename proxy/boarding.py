@@ -1,0 +1,67 @@
+"""What a flight gives to one request that waits for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from proxy.core.decision import Found
+from proxy.delivery import live
+from proxy.ports import UpstreamError
+
+if TYPE_CHECKING:
+    from proxy.core.message import Head
+    from proxy.core.request import Lookup
+    from proxy.flight import Reader
+    from proxy.ports import Body
+
+UNWELL: Final = frozenset((429, 500, 502, 503, 504))
+"""Upstream answers that a stored one is better than (RFC 5861 §4, and being told to wait)."""
+
+_OF_THE_CALLER: Final = frozenset((401, 403, 408, 429))
+"""Refusals that have nothing to do with how the request was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The answer as it arrives. `joined`: asked for by another request."""
+
+    head: Head
+    body: bytes | Body
+    joined: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Respelled:
+    """Another spelling of the question was refused; this one may be valid."""
+
+
+Boarded: TypeAlias = Live | Found | Respelled
+
+
+async def board(reader: Reader, lookup: Lookup, *, joined: bool, rescue: bool) -> Boarded:
+    """What the flight has for this request. The reader is left, unless its body is read on.
+
+    `rescue`: whether a stored answer is at hand. Raises: UpstreamError.
+    """
+    boarded: Boarded | None = None
+    try:
+        boarded = await _boarded(reader, lookup, joined=joined, rescue=rescue)
+        return boarded
+    finally:
+        if not isinstance(boarded, Live) or isinstance(boarded.body, bytes):
+            await reader.aclose()
+
+
+async def _boarded(reader: Reader, lookup: Lookup, *, joined: bool, rescue: bool) -> Boarded:
+    head, flight = await reader.head(), reader.flight
+    if flight.found is not None:
+        return flight.found
+    if head.status in UNWELL and rescue:
+        raise UpstreamError(flight.node, "status", "the upstream is unwell", head.status)
+    joined = joined or flight.followed
+    refused = 400 <= head.status < 500 and head.status not in _OF_THE_CALLER
+    if joined and refused and flight.raw != lookup.raw:
+        return Respelled()
+    head, body = await live(head, reader, lookup.request, flight.asked, joined=joined)
+    return Live(head, body, joined)
