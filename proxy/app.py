@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import secrets
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,12 +27,12 @@ from proxy.adapters.processes.supervisor import Supervisor
 from proxy.adapters.runtime import runtime
 from proxy.adapters.sockets import reserved
 from proxy.adapters.tunnel import Tunnel
-from proxy.config import admin_token, credential, disk_path
 from proxy.core.events import TierFailed
 from proxy.core.keeping import Keeping
 from proxy.core.rules import rules
+from proxy.environment import admin_token, credential, disk_path
 from proxy.fleet import Fleet, Node
-from proxy.flight import Flights
+from proxy.flights import Flights
 from proxy.memo import Memo
 from proxy.origin import Origin
 from proxy.passing import Passing
@@ -41,7 +42,7 @@ from proxy.renders import Renders
 from proxy.response import Report
 from proxy.sharing import Sharing
 from proxy.tiers import Tier, Tiers
-from proxy.worker import Parts, Worker
+from proxy.worker import Parts, Stores, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -79,7 +80,7 @@ def serve(config: Config, environ: Mapping[str, str], opened: Callable[[int, int
 
         return Supervisor(
             config.server.workers,
-            partial(_work, _Site(config, ready, environ, directory), ports),
+            partial(_work, _Site(config, ready, environ, directory, clock), ports),
             drain=config.server.drain_timeout,
             mono=clock.mono,
             emit=emit,
@@ -88,18 +89,19 @@ def serve(config: Config, environ: Mapping[str, str], opened: Callable[[int, int
         ).run()
 
 
+@dataclass(frozen=True, slots=True)
 class _Site:
-    """Where and how a worker serves, and what it is put together from."""
+    """Where and how the workers of this run serve."""
 
-    def __init__(
-        self, config: Config, ready: Rules, environ: Mapping[str, str], directory: Path
-    ) -> None:
-        self.config = config
-        self.rules = ready
-        self.environ = environ
-        self.directory = directory
-        self.clock = SystemClock()
-        self.alone = config.server.workers == 1
+    config: Config
+    rules: Rules
+    environ: Mapping[str, str]
+    directory: Path
+    clock: SystemClock
+
+    @property
+    def alone(self) -> bool:
+        return self.config.server.workers == 1
 
 
 def _work(site: _Site, ports: Sequence[int], slot: int, serving: Callable[[], None]) -> int:
@@ -111,8 +113,8 @@ def _work(site: _Site, ports: Sequence[int], slot: int, serving: Callable[[], No
 
 
 def _worker(site: _Site, slot: int) -> Worker:
-    """All parts of a worker, and what each is given. Called with the loop running."""
-    config, clock, cache = site.config, site.clock, site.config.cache
+    """All parts of a worker. Called with the loop running."""
+    config, clock = site.config, site.clock
     log = Log(1, clock.now, requests=config.log.requests)
     metrics = Metrics(site.directory, str(slot))
 
@@ -120,51 +122,66 @@ def _worker(site: _Site, slot: int) -> Worker:
         metrics(event)
         log(event)
 
+    address = site.directory / f"worker-{slot}.sock"
+    stores = _stores(site, emit)
+    upstreams = [Http(settings) for settings in config.upstream]
+    limit, keep = config.cache.max_entry_bytes, config.cache.finish_abandoned
+    parts = Parts(
+        config=config,
+        directory=site.directory,
+        address=address,
+        token=admin_token(config, site.environ),
+        stores=stores,
+        flights=Flights(emit, limit=limit, keep=keep),
+        leases=NoLeases() if site.alone else _leases(site, str(address), _soon(emit)),
+        upstreams=upstreams,
+        origin=_origin(site, upstreams, stores.tiers, emit),
+        metrics=metrics,
+        log=log,
+        clock=clock,
+        emit=emit,
+    )
+    return Worker(parts, _door(site, parts), partial(_peers, address))
+
+
+def _peers(address: Path, worker: Worker) -> PeerServer:
+    return PeerServer(worker.board, worker.forget, address)
+
+
+def _soon(emit: Emit) -> Emit:
+    """For other threads than the loop's."""
     loop = asyncio.get_running_loop()
 
     def emit_soon(event: Event) -> None:
         with suppress(RuntimeError):  # a thread that outlives the loop tells nobody
             loop.call_soon_threadsafe(emit, event)
 
-    address = site.directory / f"worker-{slot}.sock"
-    memory = Memory(cache.memory.max_bytes, cache.memory.ttl)
-    disk = _disk(site, emit, emit_soon)
-    epochs = _epochs(site)
-    flights = Flights(emit, limit=cache.max_entry_bytes, keep=cache.finish_abandoned)
-    leases = NoLeases() if site.alone else _leases(site, str(address), emit_soon)
-    upstreams = [Http(settings) for settings in config.upstream]
-    tiers = _tiers(memory, disk, clock, emit)
-    origin = _origin(site, upstreams, tiers, emit)
-    pipeline = Pipeline(
+    return emit_soon
+
+
+def _stores(site: _Site, emit: Emit) -> Stores:
+    settings = site.config.cache.memory
+    memory = Memory(settings.max_bytes, settings.ttl)
+    disk = _disk(site, emit)
+    tiers = [Tier("memory", memory)]
+    if disk is not None:
+        tiers.append(Tier("disk", disk))
+    return Stores(memory, disk, Tiers(tiers, site.clock, emit), _epochs(site))
+
+
+def _pipeline(site: _Site, parts: Parts) -> Pipeline:
+    cache, clock = site.config.cache, site.clock
+    return Pipeline(
         site.rules,
         memo=Memo(cache.memory.memo_entries),
-        tiers=tiers,
-        flights=flights,
-        sharing=Sharing(leases, NoPeers() if site.alone else UnixPeers(), clock),
-        origin=origin,
+        tiers=parts.stores.tiers,
+        flights=parts.flights,
+        sharing=Sharing(parts.leases, NoPeers() if site.alone else UnixPeers(), clock),
+        origin=parts.origin,
         renders=Renders(cache.memory.max_bytes // 4, zero_usage=cache.usage_on_hit == "zero"),
-        epoch=epochs.current,
+        epoch=parts.stores.epochs.current,
         clock=clock,
     )
-    parts = Parts(
-        config=config,
-        directory=site.directory,
-        address=address,
-        token=admin_token(config, site.environ),
-        door=_door(site, pipeline, Passing(site.rules, origin, clock), emit),
-        tiers=tiers,
-        memory=memory,
-        disk=disk,
-        epochs=epochs,
-        flights=flights,
-        leases=leases,
-        upstreams=upstreams,
-        metrics=metrics,
-        log=log,
-        clock=clock,
-        emit=emit,
-    )
-    return Worker(parts, lambda worker: PeerServer(worker.board, worker.forget, address))
 
 
 def _epochs(site: _Site) -> Epochs:
@@ -176,22 +193,15 @@ def _epochs(site: _Site) -> Epochs:
         return Epochs(site.directory / "epoch", clock=site.clock)
 
 
-def _disk(site: _Site, emit: Emit, emit_soon: Emit) -> Disk | None:
+def _disk(site: _Site, emit: Emit) -> Disk | None:
     path = disk_path(site.config, site.environ)
     if path is None:
         return None
     try:
-        return Disk(path, site.config.cache.disk.max_bytes, clock=site.clock, emit=emit_soon)
+        return Disk(path, site.config.cache.disk.max_bytes, clock=site.clock, emit=_soon(emit))
     except StoreError:  # the cache may fail; what it is in front of may not
         emit(TierFailed("disk", "open"))
         return None
-
-
-def _tiers(memory: Memory, disk: Disk | None, clock: SystemClock, emit: Emit) -> Tiers:
-    tiers = [Tier("memory", memory)]
-    if disk is not None:
-        tiers.append(Tier("disk", disk))
-    return Tiers(tiers, clock, emit)
 
 
 def _leases(site: _Site, address: str, emit_soon: Emit) -> Leases:
@@ -228,14 +238,16 @@ def _node(settings: Upstream, upstream: Http, environ: Mapping[str, str]) -> Nod
     )
 
 
-def _door(site: _Site, pipeline: Pipeline, passing: Passing, emit: Emit) -> web.Server:
+def _door(site: _Site, parts: Parts) -> web.Server:
+    """The public port, and the path behind it."""
     settings, first = site.config.server, site.config.upstream[0]
+    pipeline = _pipeline(site, parts)
+    passing = Passing(site.rules, parts.origin, site.clock)
     tunnel = Tunnel(first, credential(first, site.environ), passing.sender)
-    run, numbers = secrets.token_hex(8), itertools.count()
+    ids = (f"req_{secrets.token_hex(8)}{n:08x}" for n in itertools.count())
 
     def report(method: str, endpoint: str, client_id: str | None) -> Report:
-        request_id = client_id or f"req_{run}{next(numbers):08x}"
-        return Report(method, endpoint, request_id, site.clock, emit)
+        return Report(method, endpoint, client_id or next(ids), site.clock, parts.emit)
 
     limits = Limits(
         body=settings.max_body_bytes,

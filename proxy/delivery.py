@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from proxy.core.coding import CodingError, decoded, decoder
 from proxy.core.delivery import form, retyped, wanted
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from proxy.core.message import Headers
     from proxy.core.request import Request
     from proxy.ports import Body
+
+Held = TypeVar("Held", bound="bytes | Body")
+
+_MOST = 1 << 27
+"""Bytes that an encoded answer may grow to, where one has to be decoded whole."""
 
 _CODED = frozenset(("content-encoding", "content-length"))
 _LENGTH = frozenset(("content-length",))
@@ -132,41 +138,78 @@ async def live(
     headers = end_to_end(head.headers)
     if joined:
         headers = shared(headers, head.status)
-    shape = form(head)
-    coding = (head.get("content-encoding") or "").lower()
-    taken = all(part.strip() in request.codings for part in coding.split(",")) if coding else True
+    shape, arriving = form(head), _Arriving(head, headers, body, request, joined)
     other = joined and head.status == 200 and asked != wanted(request)
-    if other and shape is not None and (not coding or decoder(coding) is not None):
-        to, found = await _rendered(body, request, shape, coding)
-        return Head(200, retyped(without(headers, _CODED), to)), found
-    headers = without(headers, _LENGTH)
-    if shape == "events":
-        hide = request.endpoint in COUNTED and not request.wants_usage and not verbatim
-        undo = decoder(coding) if coding and (hide or not taken) else None
-        if coding and undo is None:
-            return Head(head.status, _coded(headers, head, joined), head.reason), body
-        events = Events(body, request.endpoint, decoder=undo, hide_usage=hide)
-        return Head(head.status, without(headers, _CODED), head.reason), events
-    if shape == "json":
-        whole = await _held(body)
-        if coding and not taken and isinstance(whole, bytes) and decoder(coding) is not None:
-            return Head(head.status, without(headers, _CODED), head.reason), _decoded(coding, whole)
-        return Head(head.status, _coded(headers, head, joined), head.reason), whole
-    return Head(head.status, _coded(headers, head, joined), head.reason), body
+    if shape is not None and other and arriving.readable:
+        return await arriving.in_other_form(shape)
+    match shape:
+        case "events":
+            counted = request.endpoint in COUNTED
+            return arriving.as_events(
+                hide_usage=counted and not request.wants_usage and not verbatim
+            )
+        case "json":
+            return await arriving.as_json()
+        case None:
+            return arriving.as_it_is(body)
 
 
-def _coded(headers: Headers, head: Head, joined: bool) -> Headers:
-    """The body goes on encoded, so the reader that joined must be told the coding too."""
-    coding = head.get("content-encoding")
-    return (*headers, ("content-encoding", coding)) if joined and coding else headers
+@dataclass(frozen=True, slots=True)
+class _Arriving:
+    """An arriving answer and who reads it."""
 
+    head: Head
+    headers: Headers
+    body: Body
+    request: Request
+    joined: bool
 
-async def _rendered(body: Body, request: Request, shape: Form, coding: str) -> tuple[Form, bytes]:
-    """The whole answer in the form that is wanted, or in its own if it has no other."""
-    whole = b"".join([chunk async for chunk in body])
-    plain, want = _decoded(coding, whole) if coding else whole, wanted(request)
-    found = replay(request.endpoint, shape, want, plain, usage=request.wants_usage)
-    return (shape, plain) if found is None else (want, found)
+    @property
+    def coding(self) -> str:
+        return (self.head.get("content-encoding") or "").lower()
+
+    @property
+    def readable(self) -> bool:
+        """Whether the content coding, if any, can be removed here."""
+        return not self.coding or decoder(self.coding) is not None
+
+    @property
+    def taken(self) -> bool:
+        """Whether this reader takes the content coding."""
+        codings = filter(None, map(str.strip, self.coding.split(",")))
+        return all(coding in self.request.codings for coding in codings)
+
+    async def in_other_form(self, shape: Form) -> tuple[Head, bytes]:
+        """The whole answer in the form that is wanted, or in its own if it has no other."""
+        plain, to = _decoded(self.coding, await _all(self.body)), wanted(self.request)
+        request = self.request
+        found = replay(request.endpoint, shape, to, plain, usage=request.wants_usage)
+        to, found = (shape, plain) if found is None else (to, found)
+        return Head(200, retyped(without(self.headers, _CODED), to)), found
+
+    def as_events(self, *, hide_usage: bool) -> tuple[Head, Body]:
+        undo = decoder(self.coding) if self.coding and (hide_usage or not self.taken) else None
+        if self.coding and undo is None:
+            return self.as_it_is(self.body)
+        endpoint = self.request.endpoint
+        events = Events(self.body, endpoint, decoder=undo, hide_usage=hide_usage)
+        return self._plain(), events
+
+    async def as_json(self) -> tuple[Head, bytes | Body]:
+        whole = await _held(self.body)
+        if self.taken or not self.readable or not isinstance(whole, bytes):
+            return self.as_it_is(whole)
+        return self._plain(), _decoded(self.coding, whole)
+
+    def as_it_is(self, body: Held) -> tuple[Head, Held]:
+        """Encoded as it came; a reader that joined must be told how."""
+        headers, coding = without(self.headers, _LENGTH), self.head.get("content-encoding")
+        if self.joined and coding:
+            headers = (*headers, ("content-encoding", coding))
+        return Head(self.head.status, headers, self.head.reason), body
+
+    def _plain(self) -> Head:
+        return Head(self.head.status, without(self.headers, _CODED), self.head.reason)
 
 
 async def _held(body: Body) -> bytes | Body:
@@ -182,10 +225,14 @@ async def _held(body: Body) -> bytes | Body:
     return b"".join(parts)
 
 
+async def _all(body: Body) -> bytes:
+    return b"".join([chunk async for chunk in body])
+
+
 def _decoded(coding: str, body: bytes) -> bytes:
     """Raises: UpstreamError."""
     try:
-        return decoded(coding, body)
+        return decoded(coding, body, _MOST) if coding else body
     except CodingError as error:
         raise _cut(error) from error
 

@@ -75,6 +75,8 @@ class Answering:
         self.head: Head = response.head
         self.node = node.name
         self.reason: Choice = reason
+        self.counted = node.ask_usage
+        """Whether streams of this node are asked for usage, wanted or not."""
         self.usage = Usage()
         """What the answer says it cost, set by who read it; told when it is closed."""
         self._response = response

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from proxy.ports import Clock, Emit
     from proxy.tiers import Tiers
 
+
+_LARGE: Final = 1 << 20
 
 _KEPT_THERE: Final = ("store_true", "stateful", "hosted_tools")
 """What is asked for by these lies, or will lie, at one node."""
@@ -86,7 +89,7 @@ class Origin:
             if flight.dropped:
                 self._emit(StoreSkipped("too_large"))
             else:
-                entry = self._judged(b"".join(flight.chunks), upstream, lookup, flight, asked)
+                entry = await self._judged(b"".join(flight.chunks), upstream, lookup, flight, asked)
         finally:
             await upstream.aclose()
         if entry is not None:
@@ -115,32 +118,38 @@ class Origin:
         sent = outgoing(body, request, ask_usage=counted and node.ask_usage)
         return Call(arrival.method, arrival.path, arrival.query, headers, sent)
 
-    def _judged(
+    async def _judged(
         self, body: bytes, upstream: Answering, lookup: Lookup, flight: Flight, asked: float
     ) -> Entry | None:
         """What is to be stored of a whole answer."""
-        coding = upstream.head.get("content-encoding")
-        try:
-            entry = kept(
-                Arrived(
-                    head=upstream.head,
-                    body=decoded(coding, body, self._max_decoded) if coding else body,
-                    node=upstream.node,
-                    asked=asked,
-                    created=self._clock.now(),
-                    latency=upstream.seconds,
-                    epoch=flight.name[1],
-                ),
-                lookup,
-                self._keeping,
-            )
-        except CodingError:
-            entry = "coding"
+        request = lookup.request
+        arrived = Arrived(
+            head=upstream.head,
+            body=body,
+            node=upstream.node,
+            asked=asked,
+            created=self._clock.now(),
+            latency=upstream.seconds,
+            epoch=flight.name[1],
+            counted=upstream.counted or request.wants_usage or not request.stream,
+        )
+        if len(body) > _LARGE:  # a long answer takes tens of milliseconds to be checked
+            entry = await asyncio.to_thread(self._kept, arrived, lookup)
+        else:
+            entry = self._kept(arrived, lookup)
         if isinstance(entry, str):
             self._emit(StoreSkipped(entry))
             return None
         upstream.usage = entry.usage
         return entry
+
+    def _kept(self, arrived: Arrived, lookup: Lookup) -> Entry | str:
+        coding = arrived.head.get("content-encoding")
+        try:
+            body = decoded(coding, arrived.body, self._max_decoded) if coding else arrived.body
+        except CodingError:
+            return "coding"
+        return kept(msgspec.structs.replace(arrived, body=body), lookup, self._keeping)
 
     async def _store(self, entry: Entry, lookup: Lookup, body: bytes) -> None:
         if lookup.items:
@@ -174,7 +183,7 @@ class Origin:
         upstream = await self._ask(arrival, request, rest, counted=False)
         try:
             body = b"".join([chunk async for chunk in upstream])
-            entry = self._judged(body, upstream, lookup, flight, asked)
+            entry = await self._judged(body, upstream, lookup, flight, asked)
             parts = self._apart(entry, lookup, arrival.body, places) if entry else None
         finally:
             await upstream.aclose()

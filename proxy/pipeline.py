@@ -10,6 +10,7 @@ bytes ─► Arrival ─► Intent ─► Outcome ──────────
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ import msgspec
 
 from proxy.boarding import Live, Respelled, board
 from proxy.core.decision import Found, Hit, Miss, Outcome, Stale, evaluate
-from proxy.core.delivery import wanted
+from proxy.core.delivery import serves, wanted
 from proxy.core.errors import RefusedError
 from proxy.core.message import Head
 from proxy.core.receive import raw_key, receive
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
     from proxy.core.request import Intent
     from proxy.core.rules import Rules
     from proxy.core.status import XCache
-    from proxy.flight import Flight, Flights, Reader
+    from proxy.flight import Flight, Reader
+    from proxy.flights import Flights
     from proxy.memo import Memo
     from proxy.origin import Origin
     from proxy.ports import Clock
@@ -44,6 +46,9 @@ if TYPE_CHECKING:
     from proxy.response import Report, Response
     from proxy.sharing import Sharing
     from proxy.tiers import Tiers
+
+LARGE = 1 << 20
+"""Bytes; a larger body is understood in a thread, since it takes tens of milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,7 @@ class Pipeline:
     async def serve(self, arrival: Arrival, endpoint: Endpoint, report: Report) -> Response:
         """Answer a request to an operation whose answers may be stored. Raises: RefusedError."""
         try:
-            match self._receive(arrival, endpoint, report):
+            match await self._receive(arrival, endpoint, report):
                 case Lookup() as lookup:
                     outcome = await self._look(lookup)
                     return await self._answer(arrival, lookup, outcome, report)
@@ -72,11 +77,14 @@ class Pipeline:
         except REFUSED as error:
             raise refusal(error) from error
 
-    def _receive(self, arrival: Arrival, endpoint: Endpoint, report: Report) -> Intent:
+    async def _receive(self, arrival: Arrival, endpoint: Endpoint, report: Report) -> Intent:
         # Bytes that were understood before are known by their hash: no JSON is parsed twice.
         raw = raw_key(arrival, self.rules)
         if (intent := self.memo.get(raw)) is None:
-            intent = receive(arrival, endpoint, self.rules)
+            if len(arrival.body) > LARGE:
+                intent = await asyncio.to_thread(receive, arrival, endpoint, self.rules)
+            else:
+                intent = receive(arrival, endpoint, self.rules)
             if isinstance(intent, Lookup):
                 intent = msgspec.structs.replace(intent, raw=raw)
             self.memo.put(raw, intent)
@@ -85,6 +93,8 @@ class Pipeline:
 
     async def _look(self, lookup: Lookup) -> Outcome:
         found = await self.tiers.find(lookup)
+        if found is not None and not serves(found.entry, lookup.request):
+            found = None
         return evaluate(found, self.clock.now(), self.epoch(), lookup.request.controls)
 
     async def _answer(

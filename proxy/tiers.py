@@ -26,13 +26,12 @@ class Tier:
     def __init__(self, name: str, store: Store, timeout: float = 0.0) -> None:
         self.name = name
         self.store = store
-        self.timeout = timeout
-
-    async def get(self, key: Key, now: float) -> Stored | None:
+        self.get = self._in_time if timeout else store.get
         """Raises: StoreError, TimeoutError."""
-        if not self.timeout:
-            return await self.store.get(key, now)
-        async with asyncio.timeout(self.timeout):
+        self._timeout = timeout
+
+    async def _in_time(self, key: Key, now: float) -> Stored | None:
+        async with asyncio.timeout(self._timeout):
             return await self.store.get(key, now)
 
 

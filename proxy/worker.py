@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from proxy.adapters.metrics import Metrics
     from proxy.adapters.peers import PeerServer
     from proxy.config import Config
-    from proxy.flight import Flights, Reader
+    from proxy.flight import Reader
+    from proxy.flights import Flights
+    from proxy.origin import Origin
     from proxy.ports import Clock, Emit
     from proxy.tiers import Tiers
 
@@ -43,6 +45,16 @@ _PUBLISH_EVERY = 0.5
 _GARBAGE = 10_000
 """Objects that may come up before the youngest are walked for cycles. The default of 700 has that
 done every ten requests, for one request in a thousand that leaves a cycle behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """What a worker keeps answers in, and the epoch that voids them."""
+
+    memory: Memory
+    disk: Disk | None
+    tiers: Tiers
+    epochs: Epochs
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +68,11 @@ class Parts:
     """This worker's socket, for the others."""
     token: str | None
     """The admin port's credential."""
-    door: web.Server
-    tiers: Tiers
-    memory: Memory
-    disk: Disk | None
-    epochs: Epochs
+    stores: Stores
     flights: Flights
     leases: Leases | NoLeases
     upstreams: Sequence[Http]
+    origin: Origin
     metrics: Metrics
     log: Log
     clock: Clock
@@ -73,8 +82,11 @@ class Parts:
 class Worker:
     """Runs its parts."""
 
-    def __init__(self, parts: Parts, peers: Callable[[Worker], PeerServer]) -> None:
+    def __init__(
+        self, parts: Parts, door: web.Server, peers: Callable[[Worker], PeerServer]
+    ) -> None:
         self._parts = parts
+        self._door = door
         self._peers = peers(self)
         self._ready = False
 
@@ -89,7 +101,7 @@ class Worker:
         async with asyncio.TaskGroup() as background:
             tasks = [background.create_task(loop) for loop in self._loops()]
             await self._peers.start()
-            server = await _listen(parts.door, parts.config.server.host, ports[0])
+            server = await _listen(self._door, parts.config.server.host, ports[0])
             await _listen(operators.server, parts.config.admin.host, ports[1])
             gc.collect()
             gc.freeze()  # what lives as long as the process need not be walked again and again
@@ -109,7 +121,7 @@ class Worker:
 
     async def forget(self, key: bytes) -> bool:
         """Drop a key from this worker's memory, for another worker that purges it."""
-        return await self._parts.memory.delete(Key(key))
+        return await self._parts.stores.memory.delete(Key(key))
 
     def _operators(self) -> web.AppRunner:
         operations = admin.Operations(
@@ -125,8 +137,8 @@ class Worker:
         """What runs behind the requests until the end."""
         parts = self._parts
         loops = [self._publish()]
-        if parts.disk is not None:
-            loops.append(parts.disk.run())
+        if parts.stores.disk is not None:
+            loops.append(parts.stores.disk.run())
         if isinstance(parts.leases, Leases):
             loops.append(parts.leases.run())
         return loops
@@ -136,7 +148,7 @@ class Worker:
         evicted = 0
         while True:
             await parts.clock.sleep(_PUBLISH_EVERY)
-            stats = parts.memory.stats()
+            stats = parts.stores.memory.stats()
             if stats.evictions > evicted:
                 parts.emit(Evicted("memory", "size", stats.evictions - evicted))
                 evicted = stats.evictions
@@ -147,9 +159,9 @@ class Worker:
     async def _purge(self, key: Key | None) -> bool:
         parts = self._parts
         if key is None:
-            parts.epochs.bump()
+            parts.stores.epochs.bump()
             return True
-        had = await parts.tiers.delete(key)
+        had = await parts.stores.tiers.delete(key)
         for path in parts.directory.glob("worker-*.sock"):
             if path != parts.address:
                 with suppress(UpstreamError):  # a worker that is gone holds nothing
@@ -158,7 +170,7 @@ class Worker:
 
     def _stats(self) -> dict[str, object]:
         return {
-            "epoch": self._parts.epochs.current(),
+            "epoch": self._parts.stores.epochs.current(),
             **summary(self._parts.metrics.total()),
         }
 
@@ -166,8 +178,8 @@ class Worker:
         """Take no more; give what runs the time that is set."""
         limit = self._parts.config.server.drain_timeout
         server.close()
-        self._parts.door.pre_shutdown()
-        await self._parts.door.shutdown(limit)
+        self._door.pre_shutdown()
+        await self._door.shutdown(limit)
         with suppress(TimeoutError):
             async with asyncio.timeout(limit):
                 await self._parts.flights.drain()
@@ -181,8 +193,8 @@ class Worker:
             await upstream.aclose()
         if isinstance(parts.leases, Leases):
             parts.leases.close()
-        if parts.disk is not None:
-            parts.disk.close()
+        if parts.stores.disk is not None:
+            parts.stores.disk.close()
         with suppress(OSError):
             parts.metrics.publish()
         parts.log.close()

@@ -85,7 +85,7 @@ class Gateway:
         return self._process.pid
 
     def start(self) -> None:
-        """Start and wait until it says that it is ready."""
+        """Start and wait until every worker takes connections."""
         self.file.write_text(toml(self.settings), encoding="utf-8")
         kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         homes = {"HOME": str(self.folder), "XDG_CACHE_HOME": str(self.folder / "cache")}
@@ -99,7 +99,8 @@ class Gateway:
                 start_new_session=True,
             )
         deadline = time.monotonic() + STARTUP
-        while not self.ready():
+        size = self.settings["server"].get("workers", 1)
+        while not (len(self.workers()) == size and self.ready()):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise AssertionError(f"the gateway did not start:\n{self.stdout()}{self.stderr()}")
             time.sleep(0.02)
@@ -137,11 +138,12 @@ class Gateway:
         return sum(found.values())
 
     def workers(self) -> list[int]:
-        """The process ids of the workers, or of the one process that is all."""
-        text = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text()
-        children = [int(pid) for pid in text.split()]
-        listening = [pid for pid in children if _listens(pid, self.port)]
-        return listening or [self.pid]
+        """The process ids of the workers that take connections."""
+        try:
+            text = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text()
+        except OSError:  # it is over
+            return []
+        return [pid for pid in map(int, text.split()) if _listens(pid, self.port)]
 
     def owner(self, port: int) -> int:
         """The worker that has a connection with this port of its own: one to an upstream."""

@@ -13,7 +13,7 @@ from proxy.core.endpoint import recognise
 from proxy.core.events import Served, StoreSkipped
 from proxy.core.keeping import Keeping
 from proxy.fleet import Fleet, Node
-from proxy.flight import Flights
+from proxy.flights import Flights
 from proxy.memo import Memo
 from proxy.origin import Origin
 from proxy.pipeline import Pipeline
@@ -135,6 +135,7 @@ class Stage:
                 Fleet([self.node], self.clock, self.events.append),
                 held,
                 KEEPING,
+                stripped=rules.control_names,
                 clock=self.clock,
                 emit=self.events.append,
                 max_entry_bytes=limit,

@@ -136,5 +136,5 @@ def test_the_examples_in_the_example_load() -> None:
     assert [node.name for node in config.upstream] == ["openai"]
     assert [model.target for model in config.model] == ["gpt-4o-mini"]
     assert [tenant.key_env for tenant in config.tenant] == ["SUPPORT_KEY"]
-    assert [mask.name for mask in config.cache.mask] == ["order"]
+    assert [mask.name for mask in config.cache.mask] == ["session"]
     assert [rule.ttl for rule in config.cache.rule] == [600.0]

@@ -38,8 +38,10 @@ class Yard:
         ]
         self.fleet = Fleet(self.nodes, self.clock, self.events.append)
 
-    async def send(self, model: str | None = "m", *, repeatable: bool = True) -> Answering:
-        return await self.fleet.send(model, lambda _: CALL, repeatable=repeatable)
+    async def send(
+        self, model: str | None = "m", *, repeatable: bool = True, sticky: bool = False
+    ) -> Answering:
+        return await self.fleet.send(model, lambda _: CALL, repeatable=repeatable, sticky=sticky)
 
     def calls(self) -> list[int]:
         return [len(upstream.calls) for upstream in self.upstreams]
@@ -95,7 +97,7 @@ async def test_what_belongs_to_no_model_goes_to_the_first_node_however_busy() ->
     """Files and batches lie where they were made."""
     yard = Yard(FakeUpstream(OK), FakeUpstream(OK), models=("gpt-*", "*"))
     for _ in range(3):
-        await yard.send(None)
+        await yard.send(None, sticky=True)
 
     assert yard.calls() == [3, 0]
 

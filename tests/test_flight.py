@@ -10,7 +10,8 @@ import pytest
 
 from proxy.core.decision import Found
 from proxy.core.message import Head
-from proxy.flight import Flight, Flights, Reader
+from proxy.flight import Flight, Reader
+from proxy.flights import Flights
 from proxy.ports import UpstreamError
 from tests.fakes import JSON, settle
 from tests.stored import entry, key

@@ -12,7 +12,8 @@ import pytest
 from proxy.adapters.peers import NoPeers, PeerServer, UnixPeers
 from proxy.core.decision import Found
 from proxy.core.message import Head
-from proxy.flight import Flight, Flights
+from proxy.flight import Flight
+from proxy.flights import Flights
 from proxy.ports import UpstreamError
 from proxy.sharing import named, unnamed
 from tests.stored import entry, key

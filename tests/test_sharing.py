@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from proxy.core.entry import Key
 from proxy.core.lease import TERM
 from proxy.core.message import Head
-from proxy.flight import Flight, Flights
+from proxy.flight import Flight
+from proxy.flights import Flights
 from proxy.ports import UpstreamError
 from proxy.sharing import PATIENCE, Sharing, named, unnamed
 from tests.fakes import Answer, FakeClock, FakeLeases, FakePeers, FakeStore, settle

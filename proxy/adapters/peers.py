@@ -160,8 +160,7 @@ class FollowedFlight:
     """Another worker's answer, while it arrives there."""
 
     def __init__(self, frames: _Frames, opening: _Opening) -> None:
-        self.head = opening.head
-        self.node = opening.node
+        self.head, self.node = opening.head, opening.node
         self.asked: Form = opening.asked
         self.raw = opening.raw
         self._frames = frames
@@ -185,8 +184,7 @@ class _Frames:
     """What an owner sends, without its heartbeats."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
+        self._reader, self._writer = reader, writer
 
     async def next(self) -> tuple[bytes, bytes]:
         """Raises UpstreamError where the owner is gone or silent."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from proxy.config import ConfigError, locate
+from proxy.config import ConfigError
 from proxy.core.controls import ControlError
 from proxy.core.endpoint import Endpoint, recognise
 from proxy.core.explain import Explanation, differences, explain
@@ -17,6 +17,7 @@ from proxy.core.message import Arrival
 from proxy.core.request import Lookup
 from proxy.core.rules import rules
 from proxy.core.tenant import ForbiddenModelError, UnauthorizedError
+from proxy.environment import locate
 
 if TYPE_CHECKING:
     import argparse

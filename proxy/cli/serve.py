@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from proxy.config import Config, ConfigError, Upstream, locate
+from proxy.config import Config, ConfigError, Upstream
+from proxy.environment import locate
 
 if TYPE_CHECKING:
     import argparse

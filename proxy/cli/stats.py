@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proxy.adapters.console import ConsoleError, ask
-from proxy.config import ConfigError, locate
+from proxy.config import ConfigError
+from proxy.environment import locate
 
 if TYPE_CHECKING:
     import argparse

@@ -33,6 +33,11 @@ def form(head: Head) -> Form | None:
     return "json" if kind == "application/json" or kind.endswith("+json") else None
 
 
+def serves(entry: Entry, request: Request) -> bool:
+    """Whether the entry has what the request wants: usage, if its stream was not asked for any."""
+    return entry.counted or entry.form == "json" or not request.wants_usage
+
+
 def retyped(headers: Headers, to: Form) -> Headers:
     """With the content type of another form."""
     rest = tuple(pair for pair in headers if pair[0].lower() != "content-type")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from functools import lru_cache
 from typing import Final
 
 
@@ -25,6 +26,7 @@ _PATH: Final = re.compile(
 )
 
 
+@lru_cache(maxsize=256)
 def recognise(method: str, path: str) -> Endpoint | None:
     """The operation that may be cached, or None: pass through. `path` is raw, without the query."""
     if method != "POST":

@@ -59,6 +59,8 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     latency: float = 0.0
     """Seconds that the upstream took."""
     usage: Usage = Usage()
+    counted: bool = True
+    """Whether the upstream was asked for usage, in the way that its streams are asked."""
 
     @property
     def expires(self) -> float:

@@ -16,7 +16,7 @@ Landing: TypeAlias = Literal["completed", "failed", "cancelled", "timeout", "pro
 """How a flight ended; promoted: a follower took over from a worker that died."""
 
 
-class Served(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Served(msgspec.Struct, frozen=True, gc=False):
     """A request is over. Times are seconds, sizes bytes. Strings that clients choose (`model`,
     `request_id`) are for the log alone, which cuts them; no label is made of them."""
 

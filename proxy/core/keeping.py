@@ -32,6 +32,7 @@ class Arrived(msgspec.Struct, frozen=True):
     created: float
     latency: float
     epoch: int
+    counted: bool = True
 
 
 def kept(arrived: Arrived, lookup: Lookup, keeping: Keeping) -> Entry | str:
@@ -83,4 +84,5 @@ def _entry(
         node=arrived.node,
         latency=arrived.latency,
         usage=usage,
+        counted=arrived.counted,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import orjson
 import pytest
 
@@ -64,6 +65,7 @@ def test_what_the_batch_cost_is_shared_out_by_size() -> None:
         entry("whole", status=400, body=answers.error("no")),
         entry("whole", body=answers.dumps(answers.embeddings(asked("a")))),
         entry("whole", body=b"{"),
+        msgspec.structs.replace(ANSWER, status=404),
     ],
 )
 def test_an_answer_that_does_not_have_every_item_is_not_taken_apart(answer: Entry) -> None:

@@ -115,6 +115,15 @@ def test_a_bomb_stops_at_the_limit(coding: str) -> None:
         decoded(coding, packed, len(body) - 1)
 
 
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "zstd"])
+def test_a_bomb_is_noticed_while_it_arrives(coding: str) -> None:
+    found = decoder(coding, 1000)
+
+    assert found is not None
+    with pytest.raises(CodingError):
+        found.feed(PACKED[coding][0](bytes(100_000)))
+
+
 @pytest.mark.parametrize("coding", ["br", "compress", "gzip, br", "gzip;q=1"])
 def test_a_coding_nobody_knows_has_no_decoder(coding: str) -> None:
     assert decoder(coding) is None

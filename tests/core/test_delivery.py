@@ -95,8 +95,9 @@ def test_stored_json_as_a_stream() -> None:
     assert body.endswith(b"data: [DONE]\n\n")
 
 
-def test_a_stored_error_is_json_for_everyone() -> None:
-    error = answers.error("no")
+@pytest.mark.parametrize("error", [answers.error("no"), BODY])
+def test_a_stored_error_is_json_for_everyone(error: bytes) -> None:
+    """Whatever is in it: its status says what it is."""
     stored = entry("a", status=400, headers=JSON, body=error)
 
     assert rendered(stored, request(stream=True), zero=False) == (JSON, error)

@@ -21,7 +21,7 @@ from proxy.core.status import Status, XCache, cache_status, headers
         (Status("HIT", tier="disk", age=65.0, ttl=-5.0), "hit; ttl=-5; detail=disk"),
         (Status("STALE", tier="disk", age=65.0, ttl=-5.0), "hit; ttl=-5; detail=disk"),
         (
-            Status("STALE", tier="memory", age=65.0, ttl=-5.0, fwd_status=503),
+            Status("STALE", tier="memory", age=65.0, ttl=-4.5, rescued=True, fwd_status=503),
             "fwd=stale; fwd-status=503; ttl=-5; detail=memory",
         ),
         (Status("MISS", "absent"), "fwd=miss"),

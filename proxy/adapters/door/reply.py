@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from proxy.response import Response
 
 _BODILESS: Final = frozenset((204, 304))
+CRLF: Final = "\r\n"
 
 
 class Reply(web.StreamResponse):
@@ -63,12 +64,12 @@ class Reply(web.StreamResponse):
         keep = self._keep_alive = request.keep_alive and self._keep_alive is not False
         if keep != new:
             lines += f"connection: {'keep-alive' if keep else 'close'}\r\n"
-        given = "".join([f"{name}: {value}\r\n" for name, value in self._given])
-        if not given.count("\r") == given.count("\n") == len(self._given):
+        given = [*map(": ".join, self._given), lines]
+        together = "".join(given[:-1])
+        if "\n" in together or "\r" in together:
             raise ValueError("a header has a line break in it")
-        version = "1.1" if new else "1.0"
-        head = f"HTTP/{version} {self.status} {self.reason}\r\n{given}{lines}\r\n"
-        return head.encode("utf-8", "surrogateescape")
+        start = f"HTTP/{'1.1' if new else '1.0'} {self.status} {self.reason}\r\n"
+        return f"{start}{CRLF.join(given)}\r\n".encode("utf-8", "surrogateescape")
 
 
 def _bodiless(request: web.BaseRequest, status: int) -> bool:
@@ -81,26 +82,20 @@ async def send(request: web.BaseRequest, response: Response) -> web.StreamRespon
     try:
         if isinstance(body, bytes):
             await reply.whole(request, body, rfc822_formatted_time() if response.own else "")
-            sent, complete = len(body), True
-            return reply
-        await reply.prepare(request)
-        try:
+            sent = len(body)
+        else:
+            await reply.prepare(request)
             async for chunk in body:
                 await reply.write(chunk)
                 sent += len(chunk)
-        except UpstreamError:
-            # Closed without the last chunk, or short of the length: the client sees a cut.
-            _cut(request)
-            return reply
-        await reply.write_eof()
+            await reply.write_eof()
         complete = True
-        return reply
+    except UpstreamError:
+        # Closed without the last chunk, or short of the length: the client sees a cut.
+        if request.transport is not None:
+            request.transport.close()
     finally:
         if not isinstance(body, bytes):
             await body.aclose()
         response.report.end(sent, complete=complete)
-
-
-def _cut(request: web.BaseRequest) -> None:
-    if request.transport is not None:
-        request.transport.close()
+    return reply

@@ -20,6 +20,7 @@ from proxy.core.render.transcript import Transcript
         (b'data: {"error":null}\n\n', Transcript([{"error": None}], False, False, False)),
         (b'data: {"error":{}}\n\n', Transcript([{"error": {}}], False, False, False)),
         (b'data: {"error":"no"}\n\n', Transcript([{"error": "no"}], False, True, False)),
+        (b'data: {"error":1}\n\ndata: {}\n\n', Transcript([{"error": 1}, {}], False, True, False)),
         (b'data: {"type":"error"}\n\n', Transcript([{"type": "error"}], False, True, False)),
         (b'event: error\ndata: {"a":1}\n\n', Transcript([{"a": 1}], False, True, False)),
     ],
