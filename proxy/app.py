@@ -22,7 +22,7 @@ from proxy.adapters.leases import Board, Leases, NoLeases
 from proxy.adapters.log import Log
 from proxy.adapters.memory import Memory
 from proxy.adapters.metrics import Metrics, bury
-from proxy.adapters.peers import NoPeers, PeerServer, UnixPeers
+from proxy.adapters.peers import NoPeers, UnixPeers
 from proxy.adapters.processes.supervisor import Supervisor
 from proxy.adapters.runtime import runtime
 from proxy.adapters.sockets import reserved
@@ -141,11 +141,7 @@ def _worker(site: _Site, slot: int) -> Worker:
         clock=clock,
         emit=emit,
     )
-    return Worker(parts, _door(site, parts), partial(_peers, address))
-
-
-def _peers(address: Path, worker: Worker) -> PeerServer:
-    return PeerServer(worker.board, worker.forget, address)
+    return Worker(parts, _door(site, parts))
 
 
 def _soon(emit: Emit) -> Emit:

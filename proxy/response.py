@@ -10,7 +10,6 @@ from proxy.core.message import Head
 from proxy.core.status import Status, headers
 
 if TYPE_CHECKING:
-    from proxy.core.message import Headers
     from proxy.core.request import Request
     from proxy.ports import Body, Clock, Emit
 

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from proxy.adapters import admin
 from proxy.adapters.leases import Leases, NoLeases
-from proxy.adapters.peers import UnixPeers
+from proxy.adapters.peers import PeerServer, UnixPeers
 from proxy.adapters.sockets import listening
 from proxy.core.entry import Key
 from proxy.core.events import Evicted, TierMeasured
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from proxy.adapters.log import Log
     from proxy.adapters.memory import Memory
     from proxy.adapters.metrics import Metrics
-    from proxy.adapters.peers import PeerServer
     from proxy.config import Config
     from proxy.flight import Reader
     from proxy.flights import Flights
@@ -82,12 +81,10 @@ class Parts:
 class Worker:
     """Runs its parts."""
 
-    def __init__(
-        self, parts: Parts, door: web.Server, peers: Callable[[Worker], PeerServer]
-    ) -> None:
+    def __init__(self, parts: Parts, door: web.Server) -> None:
         self._parts = parts
         self._door = door
-        self._peers = peers(self)
+        self._peers = PeerServer(self._board, self._forget, parts.address)
         self._ready = False
 
     async def run(self, ports: Sequence[int], serving: Callable[[], None]) -> None:
@@ -115,11 +112,11 @@ class Worker:
                 task.cancel()
         await self._close(operators)
 
-    def board(self, name: bytes) -> Reader | None:
+    def _board(self, name: bytes) -> Reader | None:
         """A place at a running flight, for another worker."""
         return self._parts.flights.get(unnamed(name))
 
-    async def forget(self, key: bytes) -> bool:
+    async def _forget(self, key: bytes) -> bool:
         """Drop a key from this worker's memory, for another worker that purges it."""
         return await self._parts.stores.memory.delete(Key(key))
 

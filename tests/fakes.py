@@ -221,6 +221,7 @@ class FakeFollowed(FakeResponse):
     ) -> None:
         super().__init__(answer, node, closed)
         self.asked: Form = asked
+        self.raw = b""
 
 
 class FakePeers:

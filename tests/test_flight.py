@@ -484,6 +484,7 @@ async def test_what_began_is_told_to_have_ended(sky: Sky, ending: str) -> None:
         sky.gate.set()
         await settle()
     await reader.aclose()
+    await reader.aclose()
     await settle()
     told = sky.told()
 

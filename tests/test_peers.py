@@ -16,6 +16,7 @@ from proxy.flight import Flight
 from proxy.flights import Flights
 from proxy.ports import UpstreamError
 from proxy.sharing import named, unnamed
+from tests.fakes import settle
 from tests.stored import entry, key
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Owner:
                 case bytes():
                     await flight.write(piece)
                 case Head():
+                    flight.raw = b"raw"
                     flight.open(piece, "gpu", "events")
                 case Exception():
                     raise piece
@@ -81,16 +83,19 @@ async def strange(path: Path, *frames: bytes, hold: bool = False) -> AsyncIterat
     over = asyncio.Event()
 
     async def serve(asks: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await asks.readexactly(41)
-        writer.writelines(frames)
-        if hold:
-            await over.wait()
-        writer.close()
+        try:
+            await asks.readexactly(41)
+            writer.writelines(frames)
+            if hold:
+                await over.wait()
+        finally:
+            writer.close()
 
     server = await asyncio.start_unix_server(serve, path)
     yield str(path)
     over.set()
     server.close()
+    await settle()
 
 
 async def eventually(holds: Callable[[], bool]) -> None:
@@ -123,6 +128,7 @@ async def test_another_workers_flight_is_read_live(owner: Owner) -> None:
 
     assert followed is not None
     assert (followed.head, followed.node, followed.asked) == (HEAD, "gpu", "events")
+    assert followed.raw == b"raw"
     assert await anext(followed) == b"one"
     owner.pieces.put_nowait(b"two")
     assert await anext(followed) == b"two"
@@ -216,7 +222,7 @@ async def test_an_owner_says_that_it_lives_while_its_upstream_thinks(owner: Owne
 
 
 def opening() -> bytes:
-    data = msgspec.msgpack.encode((HEAD, "gpu", "json"))
+    data = msgspec.msgpack.encode((HEAD, "gpu", "json", b"raw"))
     return b"H" + len(data).to_bytes(4, "big") + data
 
 

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from proxy.core.events import Event, Served, UpstreamAnswered
     from proxy.core.families import Family
-    from proxy.core.tally import Series, Tally
+    from proxy.core.tally import Series, Spread, Tally
 
 _STATUS: Final = {status: str(status) for status in range(100, 600)}
 _INPUT: Final = ("input",)
 _OUTPUT: Final = ("output",)
-_LOWER: Final = {
-    word: word.lower()
+_OUTCOMES: Final = {
+    word: (word.lower(),)
     for word in ("HIT", "STALE", "MISS", "COLLAPSED", "BYPASS", "REFRESH", "ERROR")
 }
 
@@ -55,6 +55,7 @@ class Metrics:
     def __init__(self, directory: Path, slot: str, *, serving: bool = True) -> None:
         self._path = directory / f"{slot}.tally"
         self._tally = tally.lasting(_read(self._path))
+        self._spreads: dict[tuple[str, tuple[str, ...]], Spread] = {}
         self._tally.move("workers", amount=serving)
 
     def __call__(self, event: Event) -> None:
@@ -63,7 +64,8 @@ class Metrics:
             case events.Served():
                 self._served(event)
             case events.TierLooked():
-                self._observe("cache_lookup_seconds", (event.tier, event.result), event.seconds)
+                labels = (event.tier, event.result)
+                self._observe("cache_lookup_seconds", labels, event.seconds)
             case events.UpstreamAnswered():
                 self._answered(event)
             case events.UpstreamFailed(node, kind):
@@ -77,16 +79,15 @@ class Metrics:
 
     def _served(self, event: Served) -> None:
         status = _STATUS.get(event.status, "other")
-        outcome = _LOWER[event.outcome]
-        labels = (event.endpoint, status, outcome, event.kind, event.tier)
-        self._tally.count("requests_total", labels)
-        self._observe("request_seconds", (outcome,), event.seconds)
-        self._observe("overhead_seconds", (outcome,), event.overhead_seconds)
+        outcome, tally = _OUTCOMES[event.outcome], self._tally
+        tally.count("requests_total", (event.endpoint, status, *outcome, event.kind, event.tier))
+        self._observe("request_seconds", outcome, event.seconds)
+        self._observe("overhead_seconds", outcome, event.overhead_seconds)
         if event.age is not None:
             self._observe("cache_entry_age_seconds", (), event.age)
         if event.tokens_in or event.tokens_out:
-            self._tally.count("tokens_served_total", _INPUT, event.tokens_in)
-            self._tally.count("tokens_served_total", _OUTPUT, event.tokens_out)
+            tally.count("tokens_served_total", _INPUT, event.tokens_in)
+            tally.count("tokens_served_total", _OUTPUT, event.tokens_out)
 
     def _answered(self, event: UpstreamAnswered) -> None:
         node = (event.node,)
@@ -122,7 +123,11 @@ class Metrics:
                 count("cache_resets_total", (tier, reason))
 
     def _observe(self, family: str, labels: tuple[str, ...], value: float) -> None:
-        self._tally.observe(family, FAMILIES[family].bounds, labels, value)
+        spread = self._spreads.get((family, labels))
+        if spread is None:
+            spread = self._tally.spread(family, FAMILIES[family].bounds, labels)
+            self._spreads[family, labels] = spread
+        spread.add(value)
 
     def publish(self) -> None:
         """Make this process's numbers visible to the others; replaces the slot's file."""

@@ -60,7 +60,7 @@ _FORWARDED = {"absent": "miss", "void": "miss", "expired": "stale", "request": "
 
 def cache_status(status: Status) -> str:
     """The `Cache-Status` member of this cache."""
-    if status.outcome == "HIT" and status.ttl is not None and not status.rescued:
+    if status.outcome == "HIT" and status.ttl is not None and status.tier:
         return f"hotprefix; hit; ttl={math.floor(status.ttl)}; detail={status.tier}"
     parts = ["hotprefix"]
     if status.rescued:

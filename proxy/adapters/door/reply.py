@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from proxy.response import Response
 
 _BODILESS: Final = frozenset((204, 304))
-CRLF: Final = "\r\n"
+_CRLF: Final = "\r\n"
 
 
 class Reply(web.StreamResponse):
@@ -69,7 +69,7 @@ class Reply(web.StreamResponse):
         if "\n" in together or "\r" in together:
             raise ValueError("a header has a line break in it")
         start = f"HTTP/{'1.1' if new else '1.0'} {self.status} {self.reason}\r\n"
-        return f"{start}{CRLF.join(given)}\r\n".encode("utf-8", "surrogateescape")
+        return f"{start}{_CRLF.join(given)}\r\n".encode("utf-8", "surrogateescape")
 
 
 def _bodiless(request: web.BaseRequest, status: int) -> bool:
