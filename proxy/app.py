@@ -133,7 +133,7 @@ def _worker(site: _Site, slot: int) -> Worker:
         token=admin_token(config, site.environ),
         stores=stores,
         flights=Flights(emit, limit=limit, keep=keep),
-        leases=NoLeases() if site.alone else _leases(site, str(address), _soon(emit)),
+        leases=NoLeases() if site.alone else _leases(site, address, emit),
         upstreams=upstreams,
         origin=_origin(site, upstreams, stores.tiers, emit),
         metrics=metrics,
@@ -200,8 +200,9 @@ def _disk(site: _Site, emit: Emit) -> Disk | None:
         return None
 
 
-def _leases(site: _Site, address: str, emit_soon: Emit) -> Leases:
-    return Leases(Board(site.directory / "leases"), address, clock=site.clock, emit=emit_soon)
+def _leases(site: _Site, address: Path, emit: Emit) -> Leases:
+    board = Board(site.directory / "leases")
+    return Leases(board, str(address), clock=site.clock, emit=_soon(emit))
 
 
 def _origin(site: _Site, upstreams: Sequence[Http], tiers: Tiers, emit: Emit) -> Origin:
@@ -245,10 +246,7 @@ def _door(site: _Site, parts: Parts) -> web.Server:
     def report(method: str, endpoint: str, client_id: str | None) -> Report:
         return Report(method, endpoint, client_id or next(ids), site.clock, parts.emit)
 
-    limits = Limits(
-        body=settings.max_body_bytes,
-        request=settings.max_request_bytes,
-        header=settings.max_header_bytes,
-    )
+    body, request = settings.max_body_bytes, settings.max_request_bytes
+    limits = Limits(body=body, request=request, header=settings.max_header_bytes)
     door = Door(pipeline.serve, passing.forward, passing.unread, tunnel.relay, report, limits)
     return door.server(keepalive_timeout=settings.keepalive_timeout)

@@ -152,11 +152,11 @@ class Origin:
         return kept(msgspec.structs.replace(arrived, body=body), lookup, self._keeping)
 
     async def _store(self, entry: Entry, lookup: Lookup, body: bytes) -> None:
-        if lookup.items:
+        if entry.key != lookup.key or (lookup.normalized is None and not lookup.items):
+            await self._tiers.put(entry)  # a refusal stands for these very bytes alone
+        elif lookup.normalized is None:
             parts = self._apart(entry, lookup, body, range(len(lookup.items)))
             await self._tiers.put(*(parts or ()))
-        elif lookup.normalized is None:
-            await self._tiers.put(entry)
         else:
             alias = Alias(lookup.normalized, entry.tenant, entry.key, entry.asked, entry.expires)
             await self._tiers.put(entry, alias)

@@ -11,8 +11,8 @@ from proxy.core.errors import RefusedError
 from proxy.core.events import TierFailed
 from tests import answers
 from tests.asking import K2, chat, configured
-from tests.fakes import Answer, BrokenStore, settle
-from tests.staged import STREAM, TTL, Stage, broken, failed, said, streaming
+from tests.fakes import JSON, Answer, BrokenStore, settle
+from tests.staged import METERED, STREAM, TTL, Stage, broken, failed, said, streaming
 
 GRACE = TTL + 30.0
 LAST = TTL + 300.0

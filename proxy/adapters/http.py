@@ -97,18 +97,13 @@ class Http:
         if self._session is None:
             self._session = self._open()
         node = self._settings.name
-        path = target(self._base, call.path)
-        url = URL(
-            f"{self._origin}{path}?{call.query}" if call.query else self._origin + path,
-            encoded=True,
-        )
         # An upload may take longer than any first byte; its client watches over it.
         limit = self._settings.first_byte_timeout if not _streamed(call) else 0
         try:
             async with asyncio.timeout(limit or None):
                 response = await self._session.request(
                     call.method,
-                    url,
+                    self._url(call),
                     headers=_sent(call),
                     data=call.body,
                     allow_redirects=False,
@@ -124,6 +119,10 @@ class Http:
         except (aiohttp.ClientError, ValueError) as error:
             raise UpstreamError(node, "protocol", f"upstream {node} did not speak HTTP") from error
         return HttpResponse(response, node, self._settings.idle_timeout or None)
+
+    def _url(self, call: Call) -> URL:
+        url = self._origin + target(self._base, call.path)
+        return URL(f"{url}?{call.query}" if call.query else url, encoded=True)
 
     async def aclose(self) -> None:
         if self._session is not None:
