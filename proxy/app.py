@@ -159,9 +159,9 @@ def _stores(site: _Site, emit: Emit) -> Stores:
     settings = site.config.cache.memory
     memory = Memory(settings.max_bytes, settings.ttl)
     disk = _disk(site, emit)
-    tiers = [Tier("memory", memory)]
+    tiers = [Tier("memory", memory, peek=memory.peek)]
     if disk is not None:
-        tiers.append(Tier("disk", disk))
+        tiers.append(Tier("disk", disk, peek=disk.peek))
     return Stores(memory, disk, Tiers(tiers, site.clock, emit), _epochs(site))
 
 
@@ -241,10 +241,11 @@ def _door(site: _Site, parts: Parts) -> web.Server:
     pipeline = _pipeline(site, parts)
     passing = Passing(site.rules, parts.origin, site.clock)
     tunnel = Tunnel(first, credential(first, site.environ), passing.sender)
-    ids = (f"req_{secrets.token_hex(8)}{n:08x}" for n in itertools.count())
+    run, numbers = secrets.token_hex(8), itertools.count()
 
     def report(method: str, endpoint: str, client_id: str | None) -> Report:
-        return Report(method, endpoint, client_id or next(ids), site.clock, parts.emit)
+        request_id = client_id or f"req_{run}{next(numbers):08x}"
+        return Report(method, endpoint, request_id, site.clock, parts.emit)
 
     body, request = settings.max_body_bytes, settings.max_request_bytes
     limits = Limits(body=body, request=request, header=settings.max_header_bytes)

@@ -92,7 +92,7 @@ class Pipeline:
         return intent
 
     async def _look(self, lookup: Lookup) -> Outcome:
-        found = await self.tiers.find(lookup)
+        found = self.tiers.near(lookup) or await self.tiers.find(lookup)
         if found is not None and not serves(found.entry, lookup.request):
             found = None
         return evaluate(found, self.clock.now(), self.epoch(), lookup.request.controls)

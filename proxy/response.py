@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from proxy.core.entry import Usage
 from proxy.core.events import Served
 from proxy.core.message import Head
@@ -22,19 +24,14 @@ _UNKNOWN: Final = Status("ERROR")
 _NO_TOKENS: Final = Usage()
 
 
-class Response:
+class Response(msgspec.Struct, frozen=True):
     """What goes to the client. Who sends it closes its body and ends its report in any case."""
 
-    __slots__ = ("body", "head", "own", "report")
-
-    def __init__(
-        self, head: Head, body: bytes | Body, report: Report, *, own: bool = False
-    ) -> None:
-        self.head = head
-        self.body = body
-        self.report = report
-        self.own = own
-        """Whether this proxy made it, from a stored answer or of its own words, just now."""
+    head: Head
+    body: bytes | Body
+    report: Report
+    own: bool = False
+    """Whether this proxy made it, from a stored answer or of its own words, just now."""
 
 
 class Report:
@@ -68,10 +65,10 @@ class Report:
         self._status, self._code, self._first = status, head.status, self._clock.mono()
         overhead = self._first - self._start - self._waited
         told = [*head.headers, *headers(status), ("x-overhead-ms", f"{overhead * 1000:.2f}")]
-        if self.request is not None and head.get("x-request-id") is None:
-            told.append(("x-request-id", self.request_id))
         own = status.outcome in ("HIT", "STALE", "ERROR")
-        return Response(Head(head.status, tuple(told), head.reason), body, self, own=own)
+        if self.request is not None and (own or head.get("x-request-id") is None):
+            told.append(("x-request-id", self.request_id))
+        return Response(Head(head.status, tuple(told), head.reason), body, self, own)
 
     def forward(self, head: Head, body: bytes | Body, status: Status) -> Response:
         """The response of an operation that is none of the cache's: hardly a header is added."""

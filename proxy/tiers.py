@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from proxy.core.batch import whole
 from proxy.core.decision import Found
-from proxy.core.entry import Alias
+from proxy.core.entry import Alias, Entry
 from proxy.core.events import TierFailed, TierLooked
 from proxy.ports import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from proxy.core.entry import Key, Stored, Tenant
     from proxy.core.events import Looked
     from proxy.core.request import Lookup
     from proxy.ports import Clock, Emit, Store
 
+    Peek: TypeAlias = Callable[[Key, float], Stored | None]
+
 
 class Tier:
     """A store, its name, and the seconds that a read of it may take; 0: it cannot wait."""
 
-    def __init__(self, name: str, store: Store, timeout: float = 0.0) -> None:
+    def __init__(
+        self, name: str, store: Store, timeout: float = 0.0, *, peek: Peek | None = None
+    ) -> None:
+        """`peek`: the store's `get` without a coroutine, if it has that."""
         self.name = name
         self.store = store
+        self.peek = peek
         self.get = self._in_time if timeout else store.get
         """Raises: StoreError, TimeoutError."""
         self._timeout = timeout
@@ -43,6 +49,17 @@ class Tiers:
         self._depth = {tier.name: depth for depth, tier in enumerate(tiers)}
         self._clock = clock
         self._emit = emit
+
+    def near(self, lookup: Lookup) -> Found | None:
+        """The entry under the exact key, if the nearest tier has it: most hits, and no waiting."""
+        tier, start = self._tiers[0], self._clock.mono()
+        if tier.peek is None or lookup.items:
+            return None
+        stored = tier.peek(lookup.key, self._clock.now())
+        if not isinstance(stored, Entry) or stored.tenant != lookup.request.tenant:
+            return None
+        self._emit(TierLooked(tier.name, "hit", self._clock.mono() - start))
+        return Found(stored, tier.name, "exact")
 
     async def find(self, lookup: Lookup) -> Found | None:
         """The entry under the exact key, else the one that the normalized key points to, else
@@ -84,7 +101,7 @@ class Tiers:
         for depth, tier in enumerate(self._tiers):
             start = self._clock.mono()
             try:
-                stored = await tier.get(key, now)
+                stored = tier.peek(key, now) if tier.peek else await tier.get(key, now)
             except (StoreError, TimeoutError):
                 self._emit(TierFailed(tier.name, "get"))
                 self._emit(TierLooked(tier.name, "error", self._clock.mono() - start))
@@ -92,7 +109,8 @@ class Tiers:
             result: Looked = "miss" if stored is None else "hit"
             self._emit(TierLooked(tier.name, result, self._clock.mono() - start))
             if stored is not None:
-                await self._put(self._tiers[:depth], stored)
+                if depth:
+                    await self._put(self._tiers[:depth], stored)
                 return stored, tier.name
         return None
 

@@ -9,8 +9,9 @@ import pytest
 
 from proxy.core.errors import RefusedError
 from proxy.core.events import TierFailed
+from proxy.core.receive import raw_key
 from tests import answers
-from tests.asking import K2, chat, configured
+from tests.asking import K2, RULES, arrival, chat, configured
 from tests.fakes import JSON, Answer, BrokenStore, settle
 from tests.staged import METERED, STREAM, TTL, Stage, broken, failed, said, streaming
 
@@ -600,3 +601,13 @@ async def test_a_request_is_told_of_once_with_how_it_was_served() -> None:
     assert (told.outcome, told.kind, told.tier, told.node) == ("HIT", "exact", "tier0", "gpu")
     assert (told.tokens_in, told.tokens_out, told.bytes_out) == (11, 7, 7)
     assert (told.status, told.model, len(told.fingerprint)) == (200, "m", 8)
+
+
+async def test_a_request_is_understood_once_and_then_known_by_its_bytes() -> None:
+    stage = Stage(said())
+    await stage.ask()
+    known = stage.pipeline.memo.get(raw_key(arrival(chat()), RULES))
+    stage.pipeline.memo.put(raw_key(arrival(chat("other")), RULES), known or pytest.fail())
+    await settle()
+
+    assert (await stage.ask(chat("other"))).outcome == "HIT"

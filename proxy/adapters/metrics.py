@@ -55,7 +55,9 @@ class Metrics:
     def __init__(self, directory: Path, slot: str, *, serving: bool = True) -> None:
         self._path = directory / f"{slot}.tally"
         self._tally = tally.lasting(_read(self._path))
-        self._spreads: dict[tuple[str, tuple[str, ...]], Spread] = {}
+        self._timed: dict[tuple[str, ...], tuple[Spread, Spread]] = {}
+        self._looked: dict[tuple[str, str], Spread] = {}
+        self._ages = self._spread("cache_entry_age_seconds", ())
         self._tally.move("workers", amount=serving)
 
     def __call__(self, event: Event) -> None:
@@ -65,7 +67,7 @@ class Metrics:
                 self._served(event)
             case events.TierLooked():
                 labels = (event.tier, event.result)
-                self._observe("cache_lookup_seconds", labels, event.seconds)
+                (self._looked.get(labels) or self._look(labels)).add(event.seconds)
             case events.UpstreamAnswered():
                 self._answered(event)
             case events.UpstreamFailed(node, kind):
@@ -81,10 +83,11 @@ class Metrics:
         status = _STATUS.get(event.status, "other")
         outcome, tally = _OUTCOMES[event.outcome], self._tally
         tally.count("requests_total", (event.endpoint, status, *outcome, event.kind, event.tier))
-        self._observe("request_seconds", outcome, event.seconds)
-        self._observe("overhead_seconds", outcome, event.overhead_seconds)
+        whole, overhead = self._timed.get(outcome) or self._time(outcome)
+        whole.add(event.seconds)
+        overhead.add(event.overhead_seconds)
         if event.age is not None:
-            self._observe("cache_entry_age_seconds", (), event.age)
+            self._ages.add(event.age)
         if event.tokens_in or event.tokens_out:
             tally.count("tokens_served_total", _INPUT, event.tokens_in)
             tally.count("tokens_served_total", _OUTPUT, event.tokens_out)
@@ -93,8 +96,8 @@ class Metrics:
         node = (event.node,)
         status = _STATUS.get(event.status, "other")
         self._tally.count("upstream_requests_total", (event.node, status))
-        self._observe("upstream_ttft_seconds", node, event.first_byte_seconds)
-        self._observe("upstream_seconds", node, event.seconds)
+        self._spread("upstream_ttft_seconds", node).add(event.first_byte_seconds)
+        self._spread("upstream_seconds", node).add(event.seconds)
         self._tally.count("tokens_billed_total", _INPUT, event.tokens_in)
         self._tally.count("tokens_billed_total", _OUTPUT, event.tokens_out)
 
@@ -122,12 +125,20 @@ class Metrics:
             case events.StoreReset(tier, reason):
                 count("cache_resets_total", (tier, reason))
 
-    def _observe(self, family: str, labels: tuple[str, ...], value: float) -> None:
-        spread = self._spreads.get((family, labels))
-        if spread is None:
-            spread = self._tally.spread(family, FAMILIES[family].bounds, labels)
-            self._spreads[family, labels] = spread
-        spread.add(value)
+    def _time(self, outcome: tuple[str, ...]) -> tuple[Spread, Spread]:
+        """Where requests of this outcome are counted; kept, since every request asks for it."""
+        self._timed[outcome] = (
+            self._spread("request_seconds", outcome),
+            self._spread("overhead_seconds", outcome),
+        )
+        return self._timed[outcome]
+
+    def _look(self, labels: tuple[str, str]) -> Spread:
+        self._looked[labels] = self._spread("cache_lookup_seconds", labels)
+        return self._looked[labels]
+
+    def _spread(self, family: str, labels: tuple[str, ...]) -> Spread:
+        return self._tally.spread(family, FAMILIES[family].bounds, labels)
 
     def publish(self) -> None:
         """Make this process's numbers visible to the others; replaces the slot's file."""

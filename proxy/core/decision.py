@@ -59,10 +59,16 @@ def evaluate(found: Found | None, now: float, epoch: int, controls: Controls) ->
     # A clock that was set back must not make an entry younger than new.
     age = max(0.0, now - entry.created)
     left = entry.ttl - age
-    fallback = found if age < entry.expires - entry.created else None
     if _unwanted(age, left, controls):
         return Miss("request")
-    if left > 0 or (fallback is not None and _tolerated(left, controls)):
+    return Hit(found, age) if left > 0 else _aged(found, age, controls)
+
+
+def _aged(found: Found, age: float, controls: Controls) -> Outcome:
+    """Judge what is no longer fresh."""
+    entry, left = found.entry, found.entry.ttl - age
+    fallback = found if age < entry.expires - entry.created else None
+    if fallback is not None and _tolerated(left, controls):
         return Hit(found, age)
     # Who limits age or freshness has said how stale it may be: not at all, or less than this.
     limits = (controls.max_age, controls.min_fresh, controls.max_stale)

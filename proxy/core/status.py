@@ -42,16 +42,9 @@ class Status(msgspec.Struct, frozen=True):
         it stands in for nothing."""
         entry = found.entry
         age = max(0.0, now - entry.created)
+        left, rescued = entry.ttl - age, failed is not None
         return cls(
-            outcome,
-            kind=found.kind,
-            tier=found.tier,
-            age=age,
-            ttl=entry.ttl - age,
-            key=key,
-            node=entry.node,
-            rescued=failed is not None,
-            fwd_status=failed or 0,
+            outcome, "", found.kind, found.tier, age, left, rescued, failed or 0, key, entry.node
         )
 
 

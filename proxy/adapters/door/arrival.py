@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
-from aiohttp import HttpVersion11, hdrs, web
+from aiohttp import HttpVersion11, web
 
 from proxy.core.errors import RefusedError
 
 if TYPE_CHECKING:
     from proxy.core.message import Headers
+
+    RawHeaders: TypeAlias = tuple[tuple[bytes, bytes], ...]
 
 
 class Limits:
@@ -32,23 +34,40 @@ def target(request: web.BaseRequest) -> str:
     return "/" + rest.partition("/")[2] if scheme else target
 
 
-def spelled(request: web.BaseRequest) -> Headers:
+class Opening(NamedTuple):
+    """What the headers of a request say."""
+
+    headers: Headers
     """As spelled by the client, in order."""
-    return _spelled(request.raw_headers)
+    client_id: str | None
+    """The client's own name for the request."""
+    upgrades: bool
+    """To a WebSocket."""
+    waits: bool
+    """To be told to send its body."""
+    length: int
+    """Bytes of its body; 0 if it does not say."""
 
 
 @lru_cache(maxsize=256)  # most clients repeat theirs from request to request
-def _spelled(raw: tuple[tuple[bytes, bytes], ...]) -> Headers:
-    return tuple(
+def opening(raw: RawHeaders) -> Opening:
+    """The headers as aiohttp has them, read."""
+    headers = tuple(
         (name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape"))
         for name, value in raw
+    )
+    first = {name.lower(): value for name, value in reversed(headers)}
+    return Opening(
+        headers,
+        first.get("x-client-request-id"),
+        first.get("upgrade", "").lower() == "websocket",
+        first.get("expect", "").lower() == "100-continue",
+        int(first.get("content-length", 0)),
     )
 
 
 def encourage(request: web.BaseRequest) -> None:
     """Tell a client that waits for it to send its body."""
-    if request.headers.get(hdrs.EXPECT, "").lower() != "100-continue":
-        return
     if request.transport is not None and request.version >= HttpVersion11:
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
@@ -78,9 +97,10 @@ class Upload:
         return chunk
 
 
-async def read(request: web.BaseRequest, limits: Limits) -> bytes | Upload:
-    """The whole body, or an upload where it is too large to be cached. Raises: RefusedError."""
-    if (request.content_length or 0) > limits.request:
+async def read(request: web.BaseRequest, length: int, limits: Limits) -> bytes | Upload:
+    """The whole body, or an upload where it is too large to be cached. `length`: what it is said
+    to have. Raises: RefusedError."""
+    if length > limits.request:
         raise too_large(limits.request)
     parts: list[bytes] = []
     held = 0

@@ -6,9 +6,9 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from aiohttp import hdrs, web
+from aiohttp import web
 
-from proxy.adapters.door.arrival import encourage, read, spelled, target
+from proxy.adapters.door.arrival import encourage, opening, read, target
 from proxy.adapters.door.connection import Server, place
 from proxy.adapters.door.reply import send
 from proxy.core.endpoint import Endpoint, recognise
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import TypeAlias
 
-    from proxy.adapters.door.arrival import Limits
+    from proxy.adapters.door.arrival import Limits, Opening
     from proxy.core.message import Headers
     from proxy.response import Report, Response
 
@@ -69,14 +69,15 @@ class Door:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """One request, from its head to the last byte of its response."""
-        given, headers = target(request), spelled(request)
+        given, told = target(request), opening(request.raw_headers)
         endpoint = recognise(request.method, given.partition("?")[0])
-        name = endpoint.value if endpoint else "other"
-        report = self._reports(request.method, name, request.headers.get("x-client-request-id"))
+        report = self._reports(
+            request.method, endpoint.value if endpoint else "other", told.client_id
+        )
         try:
-            if request.headers.get(hdrs.UPGRADE, "").lower() == "websocket":
-                return await self._relayed(request, given, headers, report)
-            response = await self._response(request, given, headers, endpoint, report)
+            if told.upgrades:
+                return await self._relayed(request, given, told.headers, report)
+            response = await self._response(request, given, told, endpoint, report)
         except asyncio.CancelledError:
             report.left()
             raise
@@ -97,16 +98,18 @@ class Door:
         self,
         request: web.BaseRequest,
         given: str,
-        headers: Headers,
+        told: Opening,
         endpoint: Endpoint | None,
         report: Report,
     ) -> Response:
-        encourage(request)
+        if told.waits:
+            encourage(request)
         path, _, query = given.partition("?")
+        headers = told.headers
         if endpoint is None:
             stream = request.content.iter_any() if request.body_exists else None
             return await self._forward(Call(request.method, path, query, headers, stream), report)
-        body = await read(request, self._limits)
+        body = await read(request, told.length, self._limits)
         if isinstance(body, bytes):
             report.arrived = len(body)
             arrival = Arrival(request.method, path, query, headers, body)

@@ -33,16 +33,17 @@ class Reply(web.StreamResponse):
             return self._payload_writer
         writer = self._payload_writer = request.writer
         length = next((v for name, v in self._given if name.lower() == "content-length"), "")
-        framing = ""
+        framing, most = "", None
         if _bodiless(request, self.status):
-            writer.length = 0
+            most = 0
         elif length.isdigit():
-            writer.length = int(length)
+            most = int(length)
         elif request.version >= HttpVersion11:
             framing = "transfer-encoding: chunked\r\n"
         else:
             self._keep_alive = False
         await writer.write(self._head(request, framing))
+        writer.length = most  # not earlier: the writer would count the head
         if framing:
             writer.enable_chunking()
         return writer
