@@ -67,7 +67,6 @@ def serve(config: Config, environ: Mapping[str, str], opened: Callable[[int, int
     for table in config.upstream:
         credential(table, environ)
     log = Log(1, clock.now, requests=config.log.requests)
-
     addresses = (config.server.host, config.server.port), (config.admin.host, config.admin.port)
     with reserved(*addresses) as ports, runtime() as directory:
         metrics = Metrics(directory, "parent", serving=False)
@@ -238,7 +237,6 @@ def _node(settings: Upstream, upstream: Http, environ: Mapping[str, str]) -> Nod
 def _door(site: _Site, parts: Parts) -> web.Server:
     """The public port, and the path behind it."""
     settings, first = site.config.server, site.config.upstream[0]
-    pipeline = _pipeline(site, parts)
     passing = Passing(site.rules, parts.origin, site.clock)
     tunnel = Tunnel(first, credential(first, site.environ), passing.sender)
     run, numbers = secrets.token_hex(8), itertools.count()
@@ -249,5 +247,5 @@ def _door(site: _Site, parts: Parts) -> web.Server:
 
     body, request = settings.max_body_bytes, settings.max_request_bytes
     limits = Limits(body=body, request=request, header=settings.max_header_bytes)
-    door = Door(pipeline.serve, passing.forward, passing.unread, tunnel.relay, report, limits)
+    door = Door(_pipeline(site, parts).serve, passing, tunnel.relay, report, limits)
     return door.server(keepalive_timeout=settings.keepalive_timeout)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from proxy.core.decision import Found
-from proxy.delivery import live
+from proxy.delivery import NoOtherFormError, live
 from proxy.ports import UpstreamError
 
 if TYPE_CHECKING:
@@ -32,11 +32,15 @@ class Live:
 
 
 @dataclass(frozen=True, slots=True)
-class Respelled:
-    """Another spelling of the question was refused; this one may be valid."""
+class Unlike:
+    """What another request was answered is no answer to this one: it is to ask for itself.
+
+    Another spelling of the question was refused, where this one may be valid; or the answer has
+    not the form that this one wants.
+    """
 
 
-Boarded: TypeAlias = Live | Found | Respelled
+Boarded: TypeAlias = Live | Found | Unlike
 
 
 async def board(reader: Reader, lookup: Lookup, *, joined: bool, rescue: bool) -> Boarded:
@@ -62,6 +66,9 @@ async def _boarded(reader: Reader, lookup: Lookup, *, joined: bool, rescue: bool
     joined = joined or flight.followed
     refused = 400 <= head.status < 500 and head.status not in _OF_THE_CALLER
     if joined and refused and flight.raw != lookup.raw:
-        return Respelled()
-    head, body = await live(head, reader, lookup.request, flight.asked, joined=joined)
+        return Unlike()
+    try:
+        head, body = await live(head, reader, lookup.request, flight.asked, joined=joined)
+    except NoOtherFormError:
+        return Unlike()
     return Live(head, body, joined)

@@ -119,6 +119,10 @@ class Resumed:
         await self._body.aclose()
 
 
+class NoOtherFormError(Exception):
+    """An answer that another request asked for and that has not the form this one wants."""
+
+
 async def live(
     head: Head,
     body: Body,
@@ -133,7 +137,8 @@ async def live(
     `asked`: the form that the upstream was asked for. `joined`: on another request's behalf.
     `verbatim`: with this very request, so nothing in it is hidden.
 
-    Raises: UpstreamError where the answer breaks off before its first byte could be passed on.
+    Raises: UpstreamError where the answer breaks off before its first byte could be passed on,
+    NoOtherFormError.
     """
     headers = end_to_end(head.headers)
     if joined:
@@ -180,11 +185,12 @@ class _Arriving:
         return all(coding in self.request.codings for coding in codings)
 
     async def in_other_form(self, shape: Form) -> tuple[Head, bytes]:
-        """The whole answer in the form that is wanted, or in its own if it has no other."""
-        plain, to = _decoded(self.coding, await _all(self.body)), wanted(self.request)
-        request = self.request
+        """The whole answer in the form that is wanted. Raises: NoOtherFormError."""
+        plain, request = _decoded(self.coding, await _all(self.body)), self.request
+        to = wanted(request)
         found = replay(request.endpoint, shape, to, plain, usage=request.wants_usage)
-        to, found = (shape, plain) if found is None else (to, found)
+        if found is None:
+            raise NoOtherFormError
         return Head(200, retyped(without(self.headers, _CODED), to)), found
 
     def as_events(self, *, hide_usage: bool) -> tuple[Head, Body]:

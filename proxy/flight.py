@@ -44,9 +44,8 @@ class Flight:
         self.keep = keep
         """Goes on without readers: a refresh, or an abandoned answer that shall be stored."""
         self.head: Head | None = None
-        self.node = ""
-        self.reason = ""
-        """Why that node was asked; empty where another worker chose it."""
+        self.node, self.reason = "", ""
+        """Which node was asked, and why; the reason is empty where another worker chose it."""
         self.asked: Form = "json"
         """The form that the upstream was asked for."""
         self.raw = b""
@@ -60,6 +59,8 @@ class Flight:
         """Chunks at the start that are held no more; see `write`."""
         self.size = 0
         """Bytes held."""
+        self.purged = False
+        """Its answer shall not be stored."""
         self.landed = False
         """Whether the whole answer is here."""
         self.error: Exception | None = None

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import TypeAlias
 
+    from proxy.core.entry import Key
     from proxy.flight import Name
     from proxy.ports import Emit
 
@@ -52,6 +53,11 @@ class Flights:
         """Start the flight behind an answer, unless it flies already. Nobody reads it yet."""
         if name not in self._flying:
             self._start(name, fly, keep=True)
+
+    def purge(self, key: Key) -> None:
+        """Whoever asks from now on asks anew; who reads already reads on."""
+        for name in [name for name in self._flying if name[0] == key]:
+            self._flying.pop(name).purged = True
 
     def _start(self, name: Name, fly: Fly, *, keep: bool) -> Flight:
         # In the table before the first await, or two callers of one loop turn would both start.

@@ -92,7 +92,7 @@ class Origin:
                 entry = await self._judged(b"".join(flight.chunks), upstream, lookup, flight, asked)
         finally:
             await upstream.aclose()
-        if entry is not None:
+        if entry is not None and not flight.purged:
             await self._store(entry, lookup, arrival.body)
 
     async def _ask(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from proxy.boarding import Live, Respelled, board
+from proxy.boarding import Live, Unlike, board
 from proxy.core.decision import Found, Hit, Miss, Outcome, Stale, evaluate
 from proxy.core.delivery import serves, wanted
 from proxy.core.errors import RefusedError
@@ -151,8 +151,8 @@ class Pipeline:
                 return report.respond(head, body, status)
             case Found():
                 return self._stored(boarded, lookup, report, "HIT")
-            case Respelled():
-                return await self._pass(arrival, Bypass(lookup.request, "respelled"), report)
+            case Unlike():
+                return await self._pass(arrival, Bypass(lookup.request, "unlike"), report)
 
     def _join(self, arrival: Arrival, lookup: Lookup, miss: Miss) -> tuple[Reader, bool]:
         """A place at the flight for this key, and whether another request had started it."""

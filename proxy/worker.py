@@ -118,6 +118,7 @@ class Worker:
 
     async def _forget(self, key: bytes) -> bool:
         """Drop a key from this worker's memory, for another worker that purges it."""
+        self._parts.flights.purge(Key(key))
         return await self._parts.stores.memory.delete(Key(key))
 
     def _operators(self) -> web.AppRunner:
@@ -158,6 +159,7 @@ class Worker:
         if key is None:
             parts.stores.epochs.bump()
             return True
+        parts.flights.purge(key)
         had = await parts.stores.tiers.delete(key)
         for path in parts.directory.glob("worker-*.sock"):
             if path != parts.address:

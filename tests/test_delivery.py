@@ -69,14 +69,14 @@ async def test_who_wants_a_stream_reads_a_running_json_answer_as_one() -> None:
     assert header(got.head.headers, "content-type") == ["text/event-stream; charset=utf-8"]
 
 
-async def test_an_answer_without_the_other_form_is_shown_in_its_own() -> None:
-    """An error inside a 200, say; never as an empty body."""
+async def test_who_waited_for_an_answer_without_its_form_asks_for_itself() -> None:
+    """An error inside a 200, say: what the upstream would have streamed is not known by it."""
     door = asyncio.Event()
-    stage = Stage(Answer((answers.error("no"),), door=door))
+    stage = Stage(Answer((answers.error("no"),), door=door), streaming())
     _, got = await together(stage, door, PLAIN, STREAM)
 
-    assert await got.body() == answers.error("no")
-    assert header(got.head.headers, "content-type") == ["application/json"]
+    assert await got.body() == b"".join(streamed())
+    assert got.outcome == "BYPASS"
 
 
 async def test_a_stored_stream_and_its_live_transcript_are_the_same() -> None:

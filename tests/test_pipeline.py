@@ -493,6 +493,22 @@ async def test_who_asks_after_an_invalidation_does_not_board_what_was_asked_befo
     assert await (await after).text() == "after"
 
 
+async def test_a_purge_of_one_key_reaches_the_call_that_is_on_its_way() -> None:
+    """Who reads it already gets it; nobody after."""
+    door = asyncio.Event()
+    stage = Stage(said("before", door=door), said("after"))
+    asking = stage.asking()
+    await settle()
+    (call,) = stage.flights._flying
+    stage.flights.purge(call[0])
+    door.set()
+    got = await asking
+    await settle()
+
+    assert await got.text() == "before"
+    assert await (await stage.ask()).text() == "after"
+
+
 async def test_broken_tiers_fail_no_request() -> None:
     stage = Stage(said(), stores=(BrokenStore("tier0"), BrokenStore("tier1")))
     got = [await stage.ask()]

@@ -28,6 +28,8 @@ FLUSH_SECONDS: Final = 0.2
 MAX_WAITING: Final = 20_000
 """Lines held for a reader that is too slow; further ones are dropped and counted. At up to 700
 bytes each this stays below 14 MB."""
+_TOGETHER: Final = 64
+"""Requests whose lines are made together: few enough that the next one hardly waits."""
 QUIET_SECONDS: Final = 10.0
 """The same trouble is told once in this time: a broken disk fails at every request."""
 
@@ -41,20 +43,20 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._:/@+-]")
 
 
 class Log:
-    """What is told is collected; a thread of its own makes lines of it and writes them, so that a
-    reader who is slow or stuck never holds up an answer, and many lines together cost a fifth of
-    what they cost one by one. Without `start` nothing is written but by `flush`."""
+    """What is told is collected and made into lines many at a time, which costs a fifth of what it
+    costs one by one. A thread of its own writes them, so that a reader who is slow or stuck never
+    holds up an answer. Without `start` nothing is written but by `flush`."""
 
     def __init__(self, descriptor: int, now: Callable[[], float], *, requests: bool = True) -> None:
         self._descriptor = descriptor
         self._now = now
         self._requests = requests
         self._waiting: deque[tuple[float, Served | Notice]] = deque()
+        self._lines: deque[bytes] = deque()
         self._dropped = 0
-        self._second = -1
-        self._stamp = b""
         self._told: dict[tuple[str, ...], tuple[float, int]] = {}
         self._ended = threading.Event()
+        self._spelling = threading.Lock()
         self._writing = threading.Lock()
 
     def __call__(self, event: Event) -> None:
@@ -77,7 +79,7 @@ class Log:
         self._add({**told, "repeated": missed} if missed else told)
 
     def _add(self, told: Served | Notice) -> None:
-        if len(self._waiting) >= MAX_WAITING:
+        if len(self._waiting) + len(self._lines) >= MAX_WAITING:
             self._dropped += 1
             return
         now = self._now()
@@ -85,6 +87,15 @@ class Log:
             self._waiting.append((now, {"event": "log_dropped", "lines": self._dropped}))
             self._dropped = 0
         self._waiting.append((now, told))
+        # Here and not in the thread, which would take the interpreter away from all requests.
+        if len(self._waiting) >= _TOGETHER and self._spelling.acquire(blocking=False):
+            self._spell()
+            self._spelling.release()
+
+    def _spell(self) -> None:
+        """Make lines of what waits. Under the lock: the order is kept."""
+        while self._waiting:
+            self._lines.append(_line(*self._waiting.popleft()))
 
     def start(self) -> None:
         """Write in the background from now on. Only after the last fork: threads do not survive."""
@@ -104,38 +115,39 @@ class Log:
     def flush(self) -> None:
         """Write what was collected; waits as long as the reader lets it."""
         with self._writing:
+            with self._spelling:
+                self._spell()
             # One by one: what is added meanwhile must land in the next round, not be lost.
-            waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
-            lines = [self._line(now, told) for now, told in waiting]
+            lines = [self._lines.popleft() for _ in range(len(self._lines))]
             try:
                 for part in _parts(lines, _chunk(self._descriptor)):
                     _write(self._descriptor, part)
             except OSError:
                 return  # nobody reads: there is no one to tell, and requests must go on
 
-    def _line(self, now: float, told: Served | Notice) -> bytes:
-        if isinstance(told, dict):
-            line = {"time": self._time(now).decode(), **told}
-            return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
-        fields = _ENCODER.encode(_safe(told))
-        return b'{"time":"%b","event":"request",%b\n' % (self._time(now), fields[1:])
 
-    def _time(self, now: float) -> bytes:
-        second = int(now)
-        if second != self._second:
-            self._second = second
-            moment = datetime.fromtimestamp(second, UTC)
-            self._stamp = moment.strftime("%Y-%m-%dT%H:%M:%S.").encode()
-        return b"%b%03dZ" % (self._stamp, (now - second) * 1000)
+def _line(now: float, told: Served | Notice) -> bytes:
+    second = int(now)
+    time = b"%b%03dZ" % (_second(second), (now - second) * 1000)
+    if isinstance(told, dict):
+        return orjson.dumps({"time": time.decode(), **told}, option=orjson.OPT_APPEND_NEWLINE)
+    return b'{"time":"%b","event":"request",%b\n' % (time, _ENCODER.encode(_safe(told))[1:])
 
 
-_TOLD: Final = (
-    events.TierFailed,
-    events.StoreReset,
-    events.UpstreamFailed,
-    events.WorkerStarted,
-    events.WorkerDied,
-    events.WorkersGaveUp,
+@lru_cache(maxsize=2)
+def _second(second: int) -> bytes:
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S.").encode()
+
+
+_TOLD: Final = frozenset(
+    (
+        events.TierFailed,
+        events.StoreReset,
+        events.UpstreamFailed,
+        events.WorkerStarted,
+        events.WorkerDied,
+        events.WorkersGaveUp,
+    )
 )
 """Besides requests; of the others there are too many, they are only counted."""
 

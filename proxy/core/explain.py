@@ -36,7 +36,7 @@ WHY: Final[dict[Reason, str]] = {
     "audio_output": "the answer has sound",
     "web_search": "the answer depends on what the web says now",
     "remote_media": "it names a picture or file that lies elsewhere and may change",
-    "respelled": "another spelling of it, asked at the same time, was refused",
+    "unlike": "another request, asked at the same time, got an answer that is none to this",
 }
 
 

@@ -25,7 +25,7 @@ Reason: TypeAlias = Literal[
     "audio_output",
     "web_search",
     "remote_media",
-    "respelled",  # asked together with another spelling, which was refused
+    "unlike",  # asked together with another request, whose answer was none to this
 ]
 """Why the cache takes no part in a request."""
 

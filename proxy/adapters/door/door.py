@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from proxy.adapters.door.arrival import Limits, Opening
     from proxy.core.message import Headers
+    from proxy.passing import Passing
     from proxy.response import Report, Response
 
     Serve: TypeAlias = Callable[[Arrival, Endpoint, Report], Awaitable[Response]]
-    Forward: TypeAlias = Callable[[Call, Report], Awaitable[Response]]
     Tunnel: TypeAlias = Callable[[web.BaseRequest, str, Headers], Awaitable[web.StreamResponse]]
     Reports: TypeAlias = Callable[[str, str, str | None], Report]
 
@@ -36,17 +36,13 @@ class Door:
     def __init__(
         self,
         serve: Serve,
-        forward: Forward,
-        unread: Forward,
+        passing: Passing,
         tunnel: Tunnel,
         reports: Reports,
         limits: Limits,
     ) -> None:
-        """`forward`: to other operations than the cache's; `unread`: to those, of which the body
-        was too large to be read."""
         self._serve = serve
-        self._forward = forward
-        self._unread = unread
+        self._passing = passing
         self._tunnel = tunnel
         self._reports = reports
         self._limits = limits
@@ -108,7 +104,9 @@ class Door:
         headers = told.headers
         if endpoint is None:
             stream = request.content.iter_any() if request.body_exists else None
-            return await self._forward(Call(request.method, path, query, headers, stream), report)
+            return await self._passing.forward(
+                Call(request.method, path, query, headers, stream), report
+            )
         body = await read(request, told.length, self._limits)
         if isinstance(body, bytes):
             report.arrived = len(body)
@@ -116,7 +114,7 @@ class Door:
             return await self._served(arrival, endpoint, report)
         call = Call(request.method, path, query, headers, body)
         try:
-            return await self._unread(call, report)
+            return await self._passing.unread(call, report)
         except RefusedError as error:
             raise body.refused or error from None
 
@@ -129,4 +127,4 @@ class Door:
             self._log.error("unexpected %s in %s", type(error).__name__, place(error))
             whole = arrival.body
             call = Call(arrival.method, arrival.path, arrival.query, arrival.headers, whole)
-            return await self._unread(call, report)
+            return await self._passing.unread(call, report)
