@@ -155,8 +155,7 @@ def _soon(emit: Emit) -> Emit:
 
 
 def _stores(site: _Site, emit: Emit) -> Stores:
-    settings = site.config.cache.memory
-    memory = Memory(settings.max_bytes, settings.ttl)
+    memory = Memory(site.config.cache.memory.max_bytes, site.config.cache.memory.ttl)
     disk = _disk(site, emit)
     tiers = [Tier("memory", memory, peek=memory.peek)]
     if disk is not None:
