@@ -8,10 +8,10 @@ import msgspec
 
 from proxy.core.entry import Usage
 from proxy.core.events import Served
-from proxy.core.message import Head
-from proxy.core.status import Status, headers
+from proxy.core.status import Status, lines, outcome
 
 if TYPE_CHECKING:
+    from proxy.core.message import Head
     from proxy.core.request import Request
     from proxy.ports import Body, Clock, Emit
 
@@ -28,6 +28,8 @@ class Response(msgspec.Struct, frozen=True):
     """What goes to the client. Who sends it closes its body and ends its report in any case."""
 
     head: Head
+    lines: str
+    """Of the cache's own headers, each with its line end."""
     body: bytes | Body
     report: Report
     own: bool = False
@@ -64,17 +66,16 @@ class Report:
         """The response, with the headers that tell of the cache."""
         self._status, self._code, self._first = status, head.status, self._clock.mono()
         overhead = self._first - self._start - self._waited
-        told = [*head.headers, *headers(status), ("x-overhead-ms", f"{overhead * 1000:.2f}")]
+        told = f"{lines(status)}x-overhead-ms: {overhead * 1000:.2f}\r\n"
         own = status.outcome in ("HIT", "STALE", "ERROR")
         if self.request is not None and (own or head.get("x-request-id") is None):
-            told.append(("x-request-id", self.request_id))
-        return Response(Head(head.status, tuple(told), head.reason), body, self, own)
+            told += f"x-request-id: {self.request_id}\r\n"
+        return Response(head, told, body, self, own)
 
     def forward(self, head: Head, body: bytes | Body, status: Status) -> Response:
         """The response of an operation that is none of the cache's: hardly a header is added."""
         self._status, self._code, self._first = status, head.status, self._clock.mono()
-        told = (*head.headers, *headers(status)[:2])
-        return Response(Head(head.status, told, head.reason), body, self)
+        return Response(head, outcome(status), body, self)
 
     def left(self) -> None:
         """The client left before its response began."""

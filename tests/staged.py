@@ -12,6 +12,7 @@ from proxy.adapters.peers import NoPeers
 from proxy.core.endpoint import recognise
 from proxy.core.events import Served, StoreSkipped
 from proxy.core.keeping import Keeping
+from proxy.core.message import Head
 from proxy.fleet import Fleet, Node
 from proxy.flights import Flights
 from proxy.memo import Memo
@@ -71,9 +72,10 @@ class Got:
 
     def __init__(self, response: Response) -> None:
         self.response = response
-        self.head = response.head
+        own = (line.split(": ", 1) for line in response.lines.splitlines())
+        self.head = Head(response.head.status, (*response.head.headers, *((n, v) for n, v in own)))
         self.status = response.head.status
-        self.outcome = response.head.get("x-cache")
+        self.outcome = self.head.get("x-cache")
 
     async def chunk(self) -> bytes:
         """The next that has arrived of a body that is still arriving; empty: it is over."""

@@ -201,7 +201,7 @@ def test_a_reader_that_is_stuck_holds_nobody_up() -> None:
     log.start()
     for _ in range(3 * MAX_WAITING):
         log(events.Served())
-    with ThreadPoolExecutor(1) as reader, open(read, "rb") as pipe:
+    with open(read, "rb") as pipe, ThreadPoolExecutor(1) as reader:
         lines = reader.submit(pipe.readlines)
         log.close(timeout=10)
         log(events.Served())

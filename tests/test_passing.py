@@ -37,7 +37,7 @@ async def test_another_operation_is_passed_on_with_the_credential_that_is_meant_
     response = await passing(stage).forward(CALL, report(stage))
     (call,) = stage.upstream.calls
 
-    assert response.head.get("x-cache") == "BYPASS"
+    assert "x-cache: BYPASS" in response.lines
     assert header(call.headers, "authorization") == ["Bearer key-u"]
     assert header(call.headers, "x-cache") == ["off"]
 

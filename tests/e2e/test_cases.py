@@ -26,7 +26,7 @@ LEFT_OUT = {
     "fa-half-written": "needs the semantic tier and Redis",
     "sf-lock-holder-dies": "needs Redis; between workers: test_workers.py, a killed owner",
     "sf-lock-owner-token": "needs Redis; between workers: the tests of the leases",
-    "sf-lock-ttl-too-short": "needs Redis; between workers: test_stampede.py, a long answer",
+    "sf-lock-ttl-too-short": "needs Redis; between workers: test_workers.py, a long answer",
     "st-client-session-recycled": "needs a reload of the configuration without a restart",
     "store-old-format": "needs Redis; on disk: test_workers.py and the tests of the entry format",
     "tn-semantic-neighbour": "needs the semantic tier",

@@ -233,3 +233,12 @@ async def test_a_body_that_is_not_json_passes_byte_for_byte(
             assert got.get("x-cache") == "BYPASS", sent
             assert upstream.calls == before + 1
             assert bytes(upstream.seen[-1].body) == sent
+
+
+async def test_our_own_errors_can_be_found_in_the_log(gateway: Gateway, upstream: Channel) -> None:
+    bad = await post(gateway.port, upstream.key, ASKED, ("x-cache-ttl", "soon"))
+    missing = await post(gateway.port, upstream.key, ASKED, ("Cache-Control", "only-if-cached"))
+    ids = [bad.get("x-request-id"), missing.get("x-request-id")]
+    assert (bad.status, missing.status) == (400, 504)
+    assert all(ids)
+    await upstream.until(lambda: all(str(one) in gateway.stdout() for one in ids))

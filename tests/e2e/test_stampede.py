@@ -258,6 +258,7 @@ async def test_a_stale_answer_is_refreshed_once(
     together = await crowd.gather(gateway, upstream, 10)
     await crowd.over(together)
     gate.open()
+    await upstream.until(lambda: upstream.calls > 1)
 
     assert {member.text for member in together} <= {"#1", "#2"}
     assert upstream.calls == 2
