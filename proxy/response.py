@@ -68,7 +68,7 @@ class Report:
         overhead = self._first - self._start - self._waited
         told = f"{lines(status)}x-overhead-ms: {overhead * 1000:.2f}\r\n"
         own = status.outcome in ("HIT", "STALE", "ERROR")
-        if self.request is not None and (own or head.get("x-request-id") is None):
+        if own or head.get("x-request-id") is None:
             told += f"x-request-id: {self.request_id}\r\n"
         return Response(head, told, body, self, own)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import urlsplit
 
 import aiohttp
+from aiohttp.client_proto import ResponseHandler
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -59,6 +61,14 @@ class HttpResponse:
         self._response.close()
 
 
+class _Connection(ResponseHandler):
+    def connection_lost(self, exc: BaseException | None) -> None:
+        # aiohttp takes a reset for the end, where a body has no length and comes in no chunks.
+        if exc is not None and self._payload is not None and not self._payload.is_eof():
+            self._payload.set_exception(aiohttp.ClientPayloadError("the connection was reset"))
+        super().connection_lost(exc)
+
+
 class Http:
     """A pool of connections to one node."""
 
@@ -78,10 +88,13 @@ class Http:
         verify: ssl.SSLContext | bool = True
         if not settings.verify_tls:
             verify = False
+        connector = aiohttp.TCPConnector(
+            limit=settings.max_connections, limit_per_host=0, ttl_dns_cache=30, ssl=verify
+        )
+        # A subclass does as well, which the declared type, being invariant, cannot say.
+        connector._factory = partial(_Connection, loop=connector._loop)  # type: ignore[assignment]
         return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                limit=settings.max_connections, limit_per_host=0, ttl_dns_cache=30, ssl=verify
-            ),
+            connector=connector,
             # Cookies are the client's own: a shared jar would hand them from user to user.
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,

@@ -11,6 +11,7 @@ from prometheus_client.registry import Collector
 
 from proxy.core import events, tally
 from proxy.core.families import FAMILIES
+from proxy.core.tally import fall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,15 +21,15 @@ if TYPE_CHECKING:
 
     from proxy.core.events import Event, Served, UpstreamAnswered
     from proxy.core.families import Family
-    from proxy.core.tally import Series, Spread, Tally
+    from proxy.core.tally import Series, Tally
 
 _STATUS: Final = {status: str(status) for status in range(100, 600)}
 _INPUT: Final = ("input",)
 _OUTPUT: Final = ("output",)
-_OUTCOMES: Final = {
-    word: (word.lower(),)
-    for word in ("HIT", "STALE", "MISS", "COLLAPSED", "BYPASS", "REFRESH", "ERROR")
-}
+_LOOKUP: Final = FAMILIES["cache_lookup_seconds"].bounds
+_SECONDS: Final = FAMILIES["request_seconds"].bounds
+_OVERHEAD: Final = FAMILIES["overhead_seconds"].bounds
+_AGES: Final = FAMILIES["cache_entry_age_seconds"].bounds
 
 
 CacheEvent: TypeAlias = (
@@ -55,9 +56,8 @@ class Metrics:
     def __init__(self, directory: Path, slot: str, *, serving: bool = True) -> None:
         self._path = directory / f"{slot}.tally"
         self._tally = tally.lasting(_read(self._path))
-        self._timed: dict[tuple[str, ...], tuple[Spread, Spread]] = {}
-        self._looked: dict[tuple[str, str], Spread] = {}
-        self._ages = self._spread("cache_entry_age_seconds", ())
+        self._rows: dict[tuple[object, ...], _Row] = {}
+        self._looked: dict[tuple[str, str], list[float]] = {}
         self._tally.move("workers", amount=serving)
 
     def __call__(self, event: Event) -> None:
@@ -67,7 +67,8 @@ class Metrics:
                 self._served(event)
             case events.TierLooked():
                 labels = (event.tier, event.result)
-                (self._looked.get(labels) or self._look(labels)).add(event.seconds)
+                buckets = self._looked.get(labels) or self._look(labels)
+                fall(buckets, _LOOKUP, event.seconds)
             case events.UpstreamAnswered():
                 self._answered(event)
             case events.UpstreamFailed(node, kind):
@@ -80,24 +81,18 @@ class Metrics:
                 self._cached(event)
 
     def _served(self, event: Served) -> None:
-        status = _STATUS.get(event.status, "other")
-        outcome, tally = _OUTCOMES[event.outcome], self._tally
-        tally.count("requests_total", (event.endpoint, status, *outcome, event.kind, event.tier))
-        whole, overhead = self._timed.get(outcome) or self._time(outcome)
-        whole.add(event.seconds)
-        overhead.add(event.overhead_seconds)
-        if event.age is not None:
-            self._ages.add(event.age)
-        if event.tokens_in or event.tokens_out:
-            tally.count("tokens_served_total", _INPUT, event.tokens_in)
-            tally.count("tokens_served_total", _OUTPUT, event.tokens_out)
+        kind = (event.endpoint, event.status, event.outcome, event.kind, event.tier)
+        row = self._rows.get(kind)
+        if row is None:
+            row = self._rows[kind] = _Row(self._tally, event)
+        row.add(event)
 
     def _answered(self, event: UpstreamAnswered) -> None:
         node = (event.node,)
         status = _STATUS.get(event.status, "other")
         self._tally.count("upstream_requests_total", (event.node, status))
-        self._spread("upstream_ttft_seconds", node).add(event.first_byte_seconds)
-        self._spread("upstream_seconds", node).add(event.seconds)
+        self._observe("upstream_ttft_seconds", node, event.first_byte_seconds)
+        self._observe("upstream_seconds", node, event.seconds)
         self._tally.count("tokens_billed_total", _INPUT, event.tokens_in)
         self._tally.count("tokens_billed_total", _OUTPUT, event.tokens_out)
 
@@ -125,20 +120,12 @@ class Metrics:
             case events.StoreReset(tier, reason):
                 count("cache_resets_total", (tier, reason))
 
-    def _time(self, outcome: tuple[str, ...]) -> tuple[Spread, Spread]:
-        """Where requests of this outcome are counted; kept, since every request asks for it."""
-        self._timed[outcome] = (
-            self._spread("request_seconds", outcome),
-            self._spread("overhead_seconds", outcome),
-        )
-        return self._timed[outcome]
-
-    def _look(self, labels: tuple[str, str]) -> Spread:
-        self._looked[labels] = self._spread("cache_lookup_seconds", labels)
+    def _look(self, labels: tuple[str, str]) -> list[float]:
+        self._looked[labels] = self._tally.buckets("cache_lookup_seconds", _LOOKUP, labels)
         return self._looked[labels]
 
-    def _spread(self, family: str, labels: tuple[str, ...]) -> Spread:
-        return self._tally.spread(family, FAMILIES[family].bounds, labels)
+    def _observe(self, family: str, labels: tuple[str, ...], value: float) -> None:
+        self._tally.observe(family, FAMILIES[family].bounds, labels, value)
 
     def publish(self) -> None:
         """Make this process's numbers visible to the others; replaces the slot's file."""
@@ -155,6 +142,33 @@ class Metrics:
         registry = CollectorRegistry(auto_describe=False)
         registry.register(_Shown(self.total()))
         return generate_latest(registry)
+
+
+class _Row:
+    """Where requests that are alike are counted: looked up once, since every request counts."""
+
+    __slots__ = ("_ages", "_labels", "_overhead", "_requests", "_seconds", "_tokens")
+
+    def __init__(self, numbers: Tally, event: Served) -> None:
+        status = _STATUS.get(event.status, "other")
+        outcome = event.outcome.lower()
+        labels = (event.endpoint, status, outcome, event.kind, event.tier)
+        self._requests, self._labels = numbers.counter("requests_total", labels)
+        self._tokens, _ = numbers.counter("tokens_served_total", _INPUT)
+        numbers.counter("tokens_served_total", _OUTPUT)
+        self._seconds = numbers.buckets("request_seconds", _SECONDS, (outcome,))
+        self._overhead = numbers.buckets("overhead_seconds", _OVERHEAD, (outcome,))
+        self._ages = numbers.buckets("cache_entry_age_seconds", _AGES, ())
+
+    def add(self, event: Served) -> None:
+        self._requests[self._labels] += 1
+        fall(self._seconds, _SECONDS, event.seconds)
+        fall(self._overhead, _OVERHEAD, event.overhead_seconds)
+        if event.age is not None:
+            fall(self._ages, _AGES, event.age)
+        if event.tokens_in or event.tokens_out:
+            self._tokens[_INPUT] += event.tokens_in
+            self._tokens[_OUTPUT] += event.tokens_out
 
 
 class _Shown(Collector):

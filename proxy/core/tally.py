@@ -18,21 +18,6 @@ MAX_SERIES: Final = 1000
 anyway: this bounds what an upstream with ever new status codes could still do."""
 
 
-class Spread:
-    """How values spread over buckets, each up to its bound inclusive."""
-
-    __slots__ = ("_bounds", "_buckets")
-
-    def __init__(self, bounds: tuple[float, ...], buckets: list[float]) -> None:
-        self._bounds = bounds
-        self._buckets = buckets
-
-    def add(self, value: float) -> None:
-        """Count a value."""
-        self._buckets[bisect_left(self._bounds, value)] += 1
-        self._buckets[-1] += value
-
-
 class Tally(msgspec.Struct, kw_only=True):
     """Counts so far, by family and labels; changed in place by one worker only."""
 
@@ -57,15 +42,27 @@ class Tally(msgspec.Struct, kw_only=True):
         series = (self.shared if shared else self.gauges).setdefault(family, {})
         series[_bounded(series, labels)] = value
 
-    def spread(self, family: str, bounds: tuple[float, ...], labels: Labels) -> Spread:
-        """Where values of a family with these labels are counted: for those who count many."""
+    def counter(self, family: str, labels: Labels) -> tuple[Series, Labels]:
+        """Where a counter with these labels stands, for who counts often."""
+        series = self.counters.setdefault(family, {})
+        labels = _bounded(series, labels)
+        series.setdefault(labels, 0)
+        return series, labels
+
+    def buckets(self, family: str, bounds: tuple[float, ...], labels: Labels) -> list[float]:
+        """Where values with these labels fall, to be changed in place by `fall`."""
         series = self.spreads.setdefault(family, {})
-        empty = [0.0] * (len(bounds) + 2)
-        return Spread(bounds, series.setdefault(_bounded(series, labels), empty))
+        return series.setdefault(_bounded(series, labels), [0.0] * (len(bounds) + 2))
 
     def observe(self, family: str, bounds: tuple[float, ...], labels: Labels, value: float) -> None:
-        """Count one value."""
-        self.spread(family, bounds, labels).add(value)
+        """Count a value."""
+        fall(self.buckets(family, bounds, labels), bounds, value)
+
+
+def fall(buckets: list[float], bounds: tuple[float, ...], value: float) -> None:
+    """Count a value into the bucket whose upper bound, inclusive, is the next above it."""
+    buckets[bisect_left(bounds, value)] += 1
+    buckets[-1] += value
 
 
 def lasting(tally: Tally) -> Tally:

@@ -124,13 +124,16 @@ async def test_a_client_that_leaves_before_the_head_closes_it_too(
     await upstream.until(lambda: upstream.left == 1)
 
 
-@pytest.mark.parametrize("ending", ["rst", "fin"])
+@pytest.mark.parametrize(
+    ("framing", "ending"), [("chunked", "rst"), ("chunked", "fin"), ("close", "rst")]
+)
 async def test_a_dying_upstream_ends_the_stream_with_an_error(
-    gateway: Gateway, upstream: Channel, ending: str
+    gateway: Gateway, upstream: Channel, framing: Any, ending: Any
 ) -> None:
     """An error event of its own, then a connection that ends without its last chunk."""
     sent = answers.chat_events(["a", "b", "c"])[:3]
-    upstream.default = events([*sent, b'data: {"choices":[{"del', 0.05], ending=ending)
+    cut = events([*sent, b'data: {"choices":[{"del', 0.05], ending=ending)
+    upstream.default = cut.but(framing=framing)
     for calls in (1, 2):
         got = await post(gateway.port, upstream.key, {**ASKED, "stream": True})
         *before, last, nothing = got.body.split(b"\n\n")
@@ -177,8 +180,9 @@ SHORT: Headers = (JSON_TYPE, ("Content-Length", "500"))
         Reply((b"x" * 200,), headers=SHORT, framing="given", ending="fin"),
         Reply((b'{"choices":', 0.02), framing="chunked", ending="rst"),
         Reply((b'{"choices":',), framing="chunked", ending="fin"),
+        Reply((b'{"choices":', 0.02), framing="close", ending="rst"),
     ],
-    ids=["length rst", "length fin", "chunked rst", "chunked fin"],
+    ids=["length rst", "length fin", "chunked rst", "chunked fin", "without length rst"],
 )
 async def test_a_cut_json_answer_is_a_bad_gateway(
     gateway: Gateway, upstream: Channel, cut: Reply
