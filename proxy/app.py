@@ -18,7 +18,7 @@ from proxy.adapters.door.arrival import Limits
 from proxy.adapters.door.door import Door
 from proxy.adapters.epoch import Epochs
 from proxy.adapters.http import Http
-from proxy.adapters.leases import Board, Leases, NoLeases
+from proxy.adapters.leases import Leases, NoLeases, leased
 from proxy.adapters.log import Log
 from proxy.adapters.memory import Memory
 from proxy.adapters.metrics import Metrics, bury
@@ -198,9 +198,8 @@ def _disk(site: _Site, emit: Emit) -> Disk | None:
         return None
 
 
-def _leases(site: _Site, address: Path, emit: Emit) -> Leases:
-    board = Board(site.directory / "leases")
-    return Leases(board, str(address), clock=site.clock, emit=_soon(emit))
+def _leases(site: _Site, address: Path, emit: Emit) -> Leases | NoLeases:
+    return leased(site.directory / "leases", str(address), clock=site.clock, emit=_soon(emit))
 
 
 def _origin(site: _Site, upstreams: Sequence[Http], tiers: Tiers, emit: Emit) -> Origin:

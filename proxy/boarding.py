@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from proxy.core.decision import Found
+from proxy.core.delivery import serves
 from proxy.delivery import NoOtherFormError, live
 from proxy.ports import UpstreamError
 
@@ -36,7 +37,7 @@ class Unlike:
     """What another request was answered is no answer to this one: it is to ask for itself.
 
     Another spelling of the question was refused, where this one may be valid; or the answer has
-    not the form that this one wants.
+    not the form, the coding or the usage that this one wants.
     """
 
 
@@ -60,15 +61,23 @@ async def board(reader: Reader, lookup: Lookup, *, joined: bool, rescue: bool) -
 async def _boarded(reader: Reader, lookup: Lookup, *, joined: bool, rescue: bool) -> Boarded:
     head, flight = await reader.head(), reader.flight
     if flight.found is not None:
-        return flight.found
+        return flight.found if _suits(flight.found, flight.raw, lookup) else Unlike()
     if head.status in UNWELL and rescue:
         raise UpstreamError(flight.node, "status", "the upstream is unwell", head.status)
     joined = joined or flight.followed
     refused = 400 <= head.status < 500 and head.status not in _OF_THE_CALLER
-    if joined and refused and flight.raw != lookup.raw:
+    uncounted = lookup.request.wants_usage and not flight.counted
+    if joined and (uncounted or (refused and flight.raw != lookup.raw)):
         return Unlike()
     try:
         head, body = await live(head, reader, lookup.request, flight.asked, joined=joined)
     except NoOtherFormError:
         return Unlike()
     return Live(head, body, joined)
+
+
+def _suits(found: Found, raw: bytes, lookup: Lookup) -> bool:
+    """Whether what the request that started the flight was given is right for this one as well."""
+    spelled = found.entry.status == 200 or raw == lookup.raw
+    allowed = found.kind == "exact" or lookup.normalized is not None
+    return spelled and allowed and serves(found.entry, lookup.request)

@@ -11,6 +11,7 @@ from proxy.core.endpoint import Endpoint
 from proxy.core.headers import end_to_end, shared, without
 from proxy.core.message import Head
 from proxy.core.replay import UsageFilter, failure, replay
+from proxy.holding import held
 from proxy.ports import UpstreamError
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 Held = TypeVar("Held", bound="bytes | Body")
 
 _MOST = 1 << 27
-"""Bytes that an encoded answer may grow to, where one has to be decoded whole."""
+"""Bytes that an encoded answer may grow to, where it has to be decoded."""
+
+_WHOLE = 1 << 24
+"""Bytes of an answer that are held until it is whole; a larger one is passed on as it arrives."""
 
 _CODED = frozenset(("content-encoding", "content-length"))
 _LENGTH = frozenset(("content-length",))
@@ -98,27 +102,6 @@ class Events:
         await self._body.aclose()
 
 
-class Resumed:
-    """A body of which the first chunk was taken already."""
-
-    def __init__(self, first: bytes, body: Body) -> None:
-        self._first = first
-        self._body = body
-        self._chunks = body.__aiter__()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> bytes:
-        if self._first:
-            first, self._first = self._first, b""
-            return first
-        return await self._chunks.__anext__()
-
-    async def aclose(self) -> None:
-        await self._body.aclose()
-
-
 class NoOtherFormError(Exception):
     """An answer that another request asked for and that has not the form this one wants."""
 
@@ -144,8 +127,10 @@ async def live(
     if joined:
         headers = shared(headers, head.status)
     shape, arriving = form(head), _Arriving(head, headers, body, request, joined)
-    other = joined and head.status == 200 and asked != wanted(request)
-    if shape is not None and other and arriving.readable:
+    other = joined and head.status == 200 and asked != wanted(request) and shape is not None
+    if joined and not arriving.readable and (other or not arriving.taken):
+        raise NoOtherFormError
+    if other and shape is not None:
         return await arriving.in_other_form(shape)
     match shape:
         case "events":
@@ -186,7 +171,10 @@ class _Arriving:
 
     async def in_other_form(self, shape: Form) -> tuple[Head, bytes]:
         """The whole answer in the form that is wanted. Raises: NoOtherFormError."""
-        plain, request = _decoded(self.coding, await _all(self.body)), self.request
+        whole = await held(self.body, _MOST)
+        if not isinstance(whole, bytes):
+            raise NoOtherFormError
+        plain, request = _decoded(self.coding, whole), self.request
         to = wanted(request)
         found = replay(request.endpoint, shape, to, plain, usage=request.wants_usage)
         if found is None:
@@ -194,7 +182,8 @@ class _Arriving:
         return Head(200, retyped(without(self.headers, _CODED), to)), found
 
     def as_events(self, *, hide_usage: bool) -> tuple[Head, Body]:
-        undo = decoder(self.coding) if self.coding and (hide_usage or not self.taken) else None
+        coded = self.coding and (hide_usage or not self.taken)
+        undo = decoder(self.coding, _MOST) if coded else None
         if self.coding and undo is None:
             return self.as_it_is(self.body)
         endpoint = self.request.endpoint
@@ -202,7 +191,7 @@ class _Arriving:
         return self._plain(), events
 
     async def as_json(self) -> tuple[Head, bytes | Body]:
-        whole = await _held(self.body)
+        whole = await held(self.body, _WHOLE if self.taken else _MOST, blank=True)
         if self.taken or not self.readable or not isinstance(whole, bytes):
             return self.as_it_is(whole)
         return self._plain(), _decoded(self.coding, whole)
@@ -216,23 +205,6 @@ class _Arriving:
 
     def _plain(self) -> Head:
         return Head(self.head.status, without(self.headers, _CODED), self.head.reason)
-
-
-async def _held(body: Body) -> bytes | Body:
-    """A JSON body, held until it is whole: half of it is of use to nobody, an error is.
-
-    Upstreams that keep a slow answer's connection alive with blanks get them passed on at once.
-    """
-    parts: list[bytes] = []
-    async for chunk in body:
-        if not parts and chunk.isspace():
-            return Resumed(chunk, body)
-        parts.append(chunk)
-    return b"".join(parts)
-
-
-async def _all(body: Body) -> bytes:
-    return b"".join([chunk async for chunk in body])
 
 
 def _decoded(coding: str, body: bytes) -> bytes:

@@ -48,8 +48,8 @@ class Flight:
         """Which node was asked, and why; the reason is empty where another worker chose it."""
         self.asked: Form = "json"
         """The form that the upstream was asked for."""
-        self.raw = b""
-        """The request, by its bytes, that the upstream was sent."""
+        self.raw, self.counted = b"", True
+        """The request, by its bytes, that it was sent; whether its streams have usage."""
         self.followed = False
         """Another worker asked, for a client of its own."""
         self.found: Found | None = None

@@ -28,7 +28,8 @@ class Flights:
         self._limit = limit
         self._keep = keep
         self._flying: dict[Name, Flight] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], Flight] = {}
+        """All that fly, those too that were replaced in the table."""
 
     def get(self, name: Name) -> Reader | None:
         """A place at the running flight of that name, if there is one."""
@@ -56,15 +57,17 @@ class Flights:
 
     def purge(self, key: Key) -> None:
         """Whoever asks from now on asks anew; who reads already reads on."""
-        for name in [name for name in self._flying if name[0] == key]:
-            self._flying.pop(name).purged = True
+        for flight in self._tasks.values():
+            if flight.name[0] == key:
+                flight.purged = True
+                self._flying.pop(flight.name, None)
 
     def _start(self, name: Name, fly: Fly, *, keep: bool) -> Flight:
         # In the table before the first await, or two callers of one loop turn would both start.
         flight = self._flying[name] = Flight(name, keep=keep, limit=self._limit)
         task = flight.task = asyncio.get_running_loop().create_task(self._run(flight, fly))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = flight
+        task.add_done_callback(self._tasks.pop)
         return flight
 
     async def _run(self, flight: Flight, fly: Fly) -> None:

@@ -81,6 +81,7 @@ class Origin:
         upstream = await self._ask(arrival, request, arrival.body, counted=True)
         try:
             flight.reason = upstream.reason
+            flight.counted = upstream.counted or request.wants_usage or not request.stream
             flight.open(upstream.head, upstream.node, wanted(request))
             async for chunk in upstream:
                 await flight.write(chunk)
@@ -122,7 +123,6 @@ class Origin:
         self, body: bytes, upstream: Answering, lookup: Lookup, flight: Flight, asked: float
     ) -> Entry | None:
         """What is to be stored of a whole answer."""
-        request = lookup.request
         arrived = Arrived(
             head=upstream.head,
             body=body,
@@ -131,7 +131,7 @@ class Origin:
             created=self._clock.now(),
             latency=upstream.seconds,
             epoch=flight.name[1],
-            counted=upstream.counted or request.wants_usage or not request.stream,
+            counted=flight.counted,
         )
         if len(body) > _LARGE:  # a long answer takes tens of milliseconds to be checked
             entry = await asyncio.to_thread(self._kept, arrived, lookup)
@@ -173,11 +173,11 @@ class Origin:
         return apart(entry, keys, sizes, lookup, self._keeping.jitter)
 
     async def _fetched_in_part(self, arrival: Arrival, lookup: Lookup, flight: Flight) -> bool:
-        """Ask for the unknown items of a batch only; False: none is known, or it went wrong."""
+        """Ask for the unknown items of a batch only; False: all or none are, or it went wrong."""
         request, asked = lookup.request, self._clock.now()
         known = await self._known(lookup, asked, flight.name[1])
         places = embeddings.missing(lookup.items, known)
-        if len(places) == len(lookup.items):
+        if len(places) in (0, len(lookup.items)):
             return False
         rest = embeddings.remainder(members(arrival.body), places)
         upstream = await self._ask(arrival, request, rest, counted=False)
@@ -201,7 +201,7 @@ class Origin:
         """The items that are stored and fresh."""
         known: dict[Key, Entry] = {}
         for key in set(lookup.items):
-            found = await self._tiers.entry(key, lookup.request.tenant)
+            found = await self._tiers.entry(key, lookup.request.tenant, epoch)
             outcome = evaluate(found, now, epoch, lookup.request.controls)
             if isinstance(outcome, Hit):
                 known[key] = outcome.found.entry
@@ -213,6 +213,7 @@ async def _filled(flight: Flight, upstream: Answering, body: bytes, *, plain: bo
     head = upstream.head
     if plain:
         head = Head(head.status, without(head.headers, _OF_THE_BYTES), head.reason)
+    flight.reason = upstream.reason
     flight.open(head, upstream.node, "json")
     await flight.write(body)
     flight.land()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from proxy.core.endpoint import disguised
 from proxy.core.headers import end_to_end, without
 from proxy.core.message import Head
 from proxy.core.status import Status
@@ -32,16 +33,22 @@ class Passing:
     async def unread(self, call: Call, report: Report) -> Response:
         """As `forward`, for an operation of the cache's whose body was not read: whoever may not
         use every model is refused, since its model is not known. Raises: RefusedError."""
-        try:
-            caller(call.headers, self.rules.secret, self.rules.tenants).check()
-        except REFUSED as error:
-            raise refusal(error) from error
+        self._check(call.headers)
         headers = without(call.headers, self.rules.control_names)
         return await self.forward(msgspec.structs.replace(call, headers=headers), report)
+
+    def _check(self, headers: Headers) -> None:
+        try:
+            caller(headers, self.rules.secret, self.rules.tenants).check()
+        except REFUSED as error:
+            raise refusal(error) from error
 
     async def forward(self, call: Call, report: Report) -> Response:
         """The upstream's own answer, as it arrives. Raises: RefusedError."""
         credential, since = self.sender(call.headers), self.clock.mono()
+        # Another spelling of the path must not be a way around a limit either.
+        if disguised(call.method, call.path):
+            self._check(call.headers)
         try:
             upstream = await self.origin.forward(call, credential)
         except REFUSED as error:

@@ -92,7 +92,8 @@ class Pipeline:
         return intent
 
     async def _look(self, lookup: Lookup) -> Outcome:
-        found = self.tiers.near(lookup) or await self.tiers.find(lookup)
+        epoch = self.epoch()
+        found = self.tiers.near(lookup, epoch) or await self.tiers.find(lookup, epoch)
         if found is not None and not serves(found.entry, lookup.request):
             found = None
         return evaluate(found, self.clock.now(), self.epoch(), lookup.request.controls)

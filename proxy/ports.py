@@ -80,6 +80,8 @@ class Followed(UpstreamResponse, Protocol):
     """The form that the upstream was asked for."""
     raw: bytes
     """The request that it was asked with, by its bytes."""
+    counted: bool
+    """Whether it was asked for usage."""
 
 
 class Upstream(Protocol):
@@ -118,9 +120,6 @@ class Leases(Protocol):
 
         Any failure of the lease store reads as None: everyone flies alone.
         """
-
-    async def alive(self, name: bytes, owner: str) -> bool:
-        """Whether `owner` still holds it; False once its term ran out."""
 
     async def release(self, name: bytes) -> None:
         """Give it back, if this worker holds it."""

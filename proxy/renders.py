@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from proxy.core.delivery import rendered
+from proxy.core.entry import OVERHEAD
 
 if TYPE_CHECKING:
     from proxy.core.entry import Entry, Key
@@ -37,12 +38,16 @@ class Renders:
         return held
 
     def _keep(self, name: _Name, held: tuple[Headers, bytes]) -> None:
-        if len(held[1]) > self._max_bytes // 8:
+        if _weight(held) > self._max_bytes // 8:
             return
         self._held[name] = held
-        self._bytes += len(held[1])
+        self._bytes += _weight(held)
         while self._bytes > self._max_bytes:
-            self._bytes -= len(self._held.pop(next(iter(self._held)))[1])
+            self._bytes -= _weight(self._held.pop(next(iter(self._held))))
 
     def __repr__(self) -> str:
         return f"<Renders {len(self._held)} {self._bytes} B>"
+
+
+def _weight(held: tuple[Headers, bytes]) -> int:
+    return OVERHEAD + len(held[1])

@@ -92,5 +92,5 @@ class Sharing:
 
 
 def _open(flight: Flight, upstream: Followed) -> None:
-    flight.raw = upstream.raw
+    flight.raw, flight.counted = upstream.raw, upstream.counted
     flight.open(upstream.head, upstream.node, upstream.asked, followed=True)

@@ -50,38 +50,45 @@ class Tiers:
         self._clock = clock
         self._emit = emit
 
-    def near(self, lookup: Lookup) -> Found | None:
-        """The entry under the exact key, if the nearest tier has it: most hits, and no waiting."""
+    def near(self, lookup: Lookup, epoch: int = 0) -> Found | None:
+        """The entry under the exact key, if the nearest tier has it and it is current: most hits,
+        and no waiting."""
         tier, start = self._tiers[0], self._clock.mono()
         if tier.peek is None or lookup.items:
             return None
-        stored = tier.peek(lookup.key, self._clock.now())
+        now = self._clock.now()
+        stored = tier.peek(lookup.key, now)
         if not isinstance(stored, Entry) or stored.tenant != lookup.request.tenant:
+            return None
+        if not _is_current(stored, now, epoch):
             return None
         self._emit(TierLooked(tier.name, "hit", self._clock.mono() - start))
         return Found(stored, tier.name, "exact")
 
-    async def find(self, lookup: Lookup) -> Found | None:
+    async def find(self, lookup: Lookup, epoch: int = 0) -> Found | None:
         """The entry under the exact key, else the one that the normalized key points to, else
         what these very bytes were refused with."""
         tenant = lookup.request.tenant
-        found = await (self._batch(lookup) if lookup.items else self.entry(lookup.key, tenant))
+        if lookup.items:
+            found = await self._batch(lookup, epoch)
+        else:
+            found = await self.entry(lookup.key, tenant, epoch)
         if found is None and lookup.normalized is not None:
-            found = await self._normalized(lookup.normalized, tenant)
-        return found or await self.entry(lookup.raw, tenant)
+            found = await self._normalized(lookup.normalized, tenant, epoch)
+        return found or await self.entry(lookup.raw, tenant, epoch)
 
-    async def _normalized(self, normalized: Key, tenant: Tenant) -> Found | None:
-        alias = await self._stored(normalized)
+    async def _normalized(self, normalized: Key, tenant: Tenant, epoch: int) -> Found | None:
+        alias = await self._stored(normalized, epoch)
         if alias is None or not isinstance(alias[0], Alias) or alias[0].tenant != tenant:
             return None
-        found = await self.entry(alias[0].target, tenant)
+        found = await self.entry(alias[0].target, tenant, epoch)
         return None if found is None else Found(found.entry, found.tier, "normalized")
 
-    async def _batch(self, lookup: Lookup) -> Found | None:
+    async def _batch(self, lookup: Lookup, epoch: int) -> Found | None:
         """All items of an embeddings request as one entry, if every one is there."""
         found: list[Found] = []
         for key in lookup.items:
-            one = await self.entry(key, lookup.request.tenant)
+            one = await self.entry(key, lookup.request.tenant, epoch)
             if one is None:
                 return None
             found.append(one)
@@ -89,30 +96,42 @@ class Tiers:
         farthest = max(found, key=lambda one: self._depth[one.tier]).tier
         return None if together is None else Found(together, farthest, "exact")
 
-    async def entry(self, key: Key, tenant: Tenant) -> Found | None:
+    async def entry(self, key: Key, tenant: Tenant, epoch: int = 0) -> Found | None:
         """The entry under this key, and only if it is this tenant's."""
-        found = await self._stored(key)
+        found = await self._stored(key, epoch)
         if found is None or isinstance(found[0], Alias) or found[0].tenant != tenant:
             return None
         return Found(found[0], found[1], "exact")
 
-    async def _stored(self, key: Key) -> tuple[Stored, str] | None:
+    async def _stored(self, key: Key, epoch: int) -> tuple[Stored, str] | None:
+        """What the nearest tier holds, unless it is no longer current: then another worker may
+        have stored a newer answer farther away."""
         now = self._clock.now()
+        best: tuple[Stored, int] | None = None
         for depth, tier in enumerate(self._tiers):
-            start = self._clock.mono()
-            try:
-                stored = tier.peek(key, now) if tier.peek else await tier.get(key, now)
-            except (StoreError, TimeoutError):
-                self._emit(TierFailed(tier.name, "get"))
-                self._emit(TierLooked(tier.name, "error", self._clock.mono() - start))
-                continue
-            result: Looked = "miss" if stored is None else "hit"
-            self._emit(TierLooked(tier.name, result, self._clock.mono() - start))
-            if stored is not None:
-                if depth:
-                    await self._put(self._tiers[:depth], stored)
-                return stored, tier.name
-        return None
+            stored = await self._read(tier, key, now)
+            if stored is not None and (best is None or stored.asked > best[0].asked):
+                best = stored, depth
+            if best is not None and _is_current(best[0], now, epoch):
+                break
+        if best is None:
+            return None
+        stored, depth = best
+        if depth:
+            await self._put(self._tiers[:depth], stored)
+        return stored, self._tiers[depth].name
+
+    async def _read(self, tier: Tier, key: Key, now: float) -> Stored | None:
+        start = self._clock.mono()
+        try:
+            stored = tier.peek(key, now) if tier.peek else await tier.get(key, now)
+        except (StoreError, TimeoutError):
+            self._emit(TierFailed(tier.name, "get"))
+            self._emit(TierLooked(tier.name, "error", self._clock.mono() - start))
+            return None
+        result: Looked = "miss" if stored is None else "hit"
+        self._emit(TierLooked(tier.name, result, self._clock.mono() - start))
+        return stored
 
     async def put(self, *stored: Stored) -> None:
         """Store them in every tier; nearest first, so that this process has them at once."""
@@ -138,3 +157,10 @@ class Tiers:
 
     def __repr__(self) -> str:
         return f"<Tiers {' > '.join(repr(tier.store) for tier in self._tiers)}>"
+
+
+def _is_current(stored: Stored, now: float, epoch: int) -> bool:
+    """Whether no newer answer is to be looked for."""
+    if isinstance(stored, Alias):
+        return True
+    return stored.epoch >= epoch and now < stored.created + stored.ttl

@@ -103,6 +103,9 @@ class Worker:
             gc.collect()
             gc.freeze()  # what lives as long as the process need not be walked again and again
             gc.set_threshold(_GARBAGE, 20, 20)
+            import sys
+
+            sys.setswitchinterval(0.0003)
             self._ready = True
             serving()
             await over.wait()
@@ -117,9 +120,10 @@ class Worker:
         return self._parts.flights.get(unnamed(name))
 
     async def _forget(self, key: bytes) -> bool:
-        """Drop a key from this worker's memory, for another worker that purges it."""
+        """Forget a key, for another worker that purges it. On disk too, behind what this worker's
+        flight for it may be writing."""
         self._parts.flights.purge(Key(key))
-        return await self._parts.stores.memory.delete(Key(key))
+        return await self._parts.stores.tiers.delete(Key(key))
 
     def _operators(self) -> web.AppRunner:
         operations = admin.Operations(
@@ -151,8 +155,7 @@ class Worker:
                 parts.emit(Evicted("memory", "size", stats.evictions - evicted))
                 evicted = stats.evictions
             parts.emit(TierMeasured("memory", stats.bytes, stats.entries))
-            with suppress(OSError):  # a full disk costs numbers, not requests
-                parts.metrics.publish()
+            parts.metrics.publish()
 
     async def _purge(self, key: Key | None) -> bool:
         parts = self._parts
@@ -164,7 +167,7 @@ class Worker:
         for path in parts.directory.glob("worker-*.sock"):
             if path != parts.address:
                 with suppress(UpstreamError):  # a worker that is gone holds nothing
-                    await UnixPeers().forget(str(path), key)
+                    had = await UnixPeers().forget(str(path), key) or had
         return had
 
     def _stats(self) -> dict[str, object]:
@@ -175,12 +178,12 @@ class Worker:
 
     async def _drain(self, server: asyncio.Server) -> None:
         """Take no more; give what runs the time that is set."""
-        limit = self._parts.config.server.drain_timeout
+        limit, start = self._parts.config.server.drain_timeout, self._parts.clock.mono()
         server.close()
         self._door.pre_shutdown()
         await self._door.shutdown(limit)
         with suppress(TimeoutError):
-            async with asyncio.timeout(limit):
+            async with asyncio.timeout(max(0.0, start + limit - self._parts.clock.mono())):
                 await self._parts.flights.drain()
         await self._parts.flights.aclose()
 
@@ -194,8 +197,7 @@ class Worker:
             parts.leases.close()
         if parts.stores.disk is not None:
             parts.stores.disk.close()
-        with suppress(OSError):
-            parts.metrics.publish()
+        parts.metrics.publish()
         parts.log.close()
 
 

@@ -117,6 +117,7 @@ class FakeLeases:
         self.board = board
         self.address = address
         self.failing = False
+        self._held: dict[bytes, tuple[str, float]] = {}
         self._clock = clock
         self._term = term
 
@@ -126,22 +127,18 @@ class FakeLeases:
             return None
         if owner != self.address and until > self._clock.mono():
             return owner
-        self.board[name] = (self.address, self._clock.mono() + self._term)
+        self.board[name] = self._held[name] = (self.address, self._clock.mono() + self._term)
         return None
 
-    async def alive(self, name: bytes, owner: str) -> bool:
-        holder, until = self.board.get(name, ("", 0.0))
-        return holder == owner and until > self._clock.mono()
-
     async def release(self, name: bytes) -> None:
-        if self.board.get(name, ("", 0.0))[0] == self.address:
+        if name in self._held and self.board.get(name) == self._held.pop(name):
             del self.board[name]
 
     async def renew(self) -> None:
         """Extend what this worker holds."""
-        for name, (owner, _) in list(self.board.items()):
-            if owner == self.address:
-                self.board[name] = (owner, self._clock.mono() + self._term)
+        for name, held in list(self._held.items()):
+            if self.board.get(name) == held:
+                self.board[name] = self._held[name] = (held[0], self._clock.mono() + self._term)
 
 
 @dataclass(frozen=True)
@@ -222,6 +219,7 @@ class FakeFollowed(FakeResponse):
         super().__init__(answer, node, closed)
         self.asked: Form = asked
         self.raw = b""
+        self.counted = True
 
 
 class FakePeers:

@@ -100,6 +100,15 @@ async def test_usage_is_seen_only_by_who_asked_though_both_read_one_call() -> No
     assert told(hidden) == told(seen) == "hi"
 
 
+async def test_who_wants_usage_asks_for_itself_where_the_running_call_has_none() -> None:
+    door = asyncio.Event()
+    stage = Stage(streaming(answers.chat_events(["hi"]), door=door), streaming())
+    stage.node.ask_usage = False
+    _, got = await together(stage, door, STREAM, METERED)
+
+    assert (got.outcome, await got.body()) == ("BYPASS", b"".join(streamed()))
+
+
 async def test_usage_is_asked_for_so_that_one_entry_serves_all() -> None:
     stage = Stage(streaming())
     await (await stage.ask(STREAM)).body()
@@ -155,6 +164,17 @@ async def test_who_does_not_take_the_coding_reads_a_running_stream_without() -> 
 
     assert await got.body() == b"".join(streamed())
     assert header(got.head.headers, "content-encoding") == []
+
+
+@pytest.mark.parametrize("asked", [(PLAIN,), (STREAM, ("accept-encoding", "br"))])
+async def test_who_cannot_read_the_coding_of_anothers_answer_asks_for_itself(asked: Any) -> None:
+    """Nor can we, so that it can be given to nobody who does not take it, nor in another form."""
+    door = asyncio.Event()
+    brotli = Answer((b"\x0b",), headers=(*JSON, ("content-encoding", "br")), door=door)
+    stage = Stage(brotli, said("own"))
+    _, got = await together(stage, door, (PLAIN, ("accept-encoding", "br")), asked)
+
+    assert (got.outcome, await got.text()) == ("BYPASS", "own")
 
 
 async def test_usage_is_hidden_in_an_encoded_stream_as_well() -> None:

@@ -76,8 +76,12 @@ async def sky() -> AsyncIterator[Sky]:
 
 
 async def read(reader: Reader) -> bytes:
-    await reader.head()
-    return b"".join([chunk async for chunk in reader])
+    """All of it, by a reader that leaves whatever happens, as each one on the path does."""
+    try:
+        await reader.head()
+        return b"".join([chunk async for chunk in reader])
+    finally:
+        await reader.aclose()
 
 
 async def test_two_joins_in_one_turn_are_one_call(sky: Sky) -> None:
@@ -123,6 +127,18 @@ async def test_who_joins_while_the_landed_answer_is_stored_gets_the_whole(sky: S
 
     assert joined
     assert await read(reader) == b"one two"
+
+
+async def test_who_wants_only_what_still_arrives_does_not_board_a_landed_answer(sky: Sky) -> None:
+    """It may be the very answer that this request found too old."""
+    sky.stored.clear()
+    sky.gate.set()
+    await read(sky.join())
+    _, joined = sky.flights.join(NAME, sky.fly, running=True)
+    await settle()
+
+    assert not joined
+    assert len(sky.flown) == 2
 
 
 async def test_a_new_flight_starts_once_the_answer_is_stored(sky: Sky) -> None:
@@ -325,6 +341,15 @@ async def test_a_replaced_flights_end_does_not_take_its_successors_place(
 
     assert joined
     assert reader.flight is new.flight
+
+
+async def test_a_purge_reaches_a_flight_that_was_replaced_too(sky: Sky) -> None:
+    """Else its answer, asked for before the purge, would be stored after it."""
+    old, new = sky.join(), sky.flights.replace(NAME, sky.fly)
+    sky.flights.purge(NAME[0])
+
+    assert (old.flight.purged, new.flight.purged) == (True, True)
+    assert sky.flights.get(NAME) is None
 
 
 async def test_who_asks_after_an_invalidation_does_not_board_what_was_asked_before(

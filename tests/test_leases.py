@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.adapters.clock import SystemClock
-from proxy.adapters.leases import PATIENCE, RENEW_EVERY, Board, Leases, NoLeases
+from proxy.adapters.leases import PATIENCE, RENEW_EVERY, Board, Leases, NoLeases, leased
 from proxy.core.events import TierFailed
 from proxy.core.lease import TERM
 from tests.fakes import FakeClock, FakeLeases
@@ -64,7 +64,6 @@ async def test_the_first_to_ask_has_it_and_the_others_learn_who(worker: Workers)
     assert await a.acquire(NAME) is None
     assert await b.acquire(NAME) == "a"
     assert await b.acquire(b"other") is None
-    assert (await b.alive(NAME, "a"), await b.alive(NAME, "b")) == (True, False)
 
 
 async def test_what_was_given_back_goes_to_the_next(worker: Workers) -> None:
@@ -72,7 +71,6 @@ async def test_what_was_given_back_goes_to_the_next(worker: Workers) -> None:
     await a.acquire(NAME)
     await a.release(NAME)
 
-    assert not await b.alive(NAME, "a")
     assert await b.acquire(NAME) is None
     assert await a.acquire(NAME) == "b"
 
@@ -94,7 +92,6 @@ async def test_a_worker_that_is_silent_for_a_term_is_replaced(
     assert await b.acquire(NAME) == "a"
     clock.advance(0.02)
 
-    assert not await b.alive(NAME, "a")
     assert await b.acquire(NAME) is None
 
 
@@ -128,6 +125,19 @@ async def test_a_worker_that_came_back_under_its_old_address_may_fly(worker: Wor
     await before.acquire(NAME)
 
     assert await after.acquire(NAME) is None
+
+
+async def test_the_late_release_of_a_worker_that_came_back_leaves_its_new_lease_alone(
+    worker: Workers, clock: FakeClock
+) -> None:
+    """Of the same address, so that only the token tells the two apart."""
+    before, after, other = worker("a"), worker("a"), worker("b")
+    await before.acquire(NAME)
+    clock.advance(0.1)
+    await after.acquire(NAME)
+    await before.release(NAME)
+
+    assert await other.acquire(NAME) == "a"
 
 
 async def test_of_many_that_ask_at_once_one_has_it(worker: Workers) -> None:
@@ -211,7 +221,7 @@ async def test_what_dead_workers_left_is_swept(tmp_path: Path, clock: FakeClock)
     await a.sweep()
 
     assert board.env.stat()["entries"] == 2  # the one held, and the token
-    assert await a.alive(b"\0" * 40, "a")
+    assert list(a._held) == [b"\0" * 40]
     assert a.close()
     board.close()
 
@@ -235,7 +245,7 @@ async def test_a_file_that_cannot_be_read_is_made_anew(tmp_path: Path, clock: Fa
     a = Leases(board, "a", clock=clock, emit=lambda _: None)
 
     assert await a.acquire(NAME) is None
-    assert await a.alive(NAME, "a")
+    assert list(a._held) == [NAME]
     assert a.close()
     board.close()
 
@@ -299,7 +309,7 @@ async def test_a_worker_frozen_in_a_write_makes_the_others_fly_alone(tmp_path: P
     assert waited < 2 * PATIENCE
     assert events[0] == TierFailed("leases", "put")
 
-    while not await mine.alive(NAME, "me"):
+    while NAME not in mine._held:
         await mine.acquire(NAME)
         await asyncio.sleep(0.01)
     assert mine.close()
@@ -311,4 +321,14 @@ async def test_a_single_worker_always_flies() -> None:
     await leases.release(NAME)
 
     assert await leases.acquire(NAME) is None
-    assert not await leases.alive(NAME, "anybody")
+
+
+async def test_where_no_lease_can_be_kept_everyone_flies_alone(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    (tmp_path / "leases").write_bytes(b"in the way")
+    events: list[Event] = []
+    leases = leased(tmp_path / "leases", "a", clock=clock, emit=events.append)
+
+    assert isinstance(leases, NoLeases)
+    assert events == [TierFailed("leases", "open")]

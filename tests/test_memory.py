@@ -120,29 +120,6 @@ def test_memory_without_room_keeps_nothing() -> None:
     assert memory.stats().entries == 0
 
 
-class Growing:
-    """A value whose weight changes after it was put."""
-
-    def __init__(self, name: str, weight: int) -> None:
-        self.key = key(name)
-        self.asked = NOW
-        self.expires = NOW + 60.0
-        self.weight = weight
-
-
-def test_what_grew_after_it_was_put_is_counted_anew() -> None:
-    memory, growing = Memory(10 * 2048, ttl=300.0), Growing("a", 2048)
-    memory.keep(growing, NOW)  # type: ignore[arg-type]  # no stored value of today can grow
-    for name in range(9):
-        memory.keep(weighing(name, 2048), NOW)
-    growing.weight = 3 * 2048
-    memory.peek(key("a"), NOW)
-    memory.reweigh(key("a"), NOW)
-
-    assert memory.stats().bytes == 10 * 2048
-    assert kept(memory, range(9)) == list(range(2, 9))
-
-
 names = st.integers(0, 12)
 steps = st.lists(
     st.one_of(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import pytest
 
 from proxy.core.errors import RefusedError
 from tests import answers
-from tests.fakes import JSON, Answer, settle
+from tests.fakes import JSON, Answer, FakeStore, settle
 from tests.staged import Got, Stage, broken, failed
+
+if TYPE_CHECKING:
+    from proxy.core.entry import Key, Stored
 
 PATH = "/v1/embeddings"
 
@@ -63,6 +66,31 @@ async def test_items_that_are_known_from_other_batches_are_not_asked_for() -> No
 
     assert sent(stage) == [["a", "b"], ["c", "d"]]
     assert await embedded(got) == expected("c", "b", "d", "c", "a")
+
+
+class Blind(FakeStore):
+    """Finds nothing in its first looks."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__()
+        self.looks = looks
+
+    async def get(self, key: Key, now: float) -> Stored | None:
+        self.looks -= 1
+        return await super().get(key, now) if self.looks < 0 else None
+
+
+async def test_a_batch_whose_items_were_stored_meanwhile_is_not_asked_for_as_an_empty_one() -> None:
+    """Other workers may store them between the looks."""
+    origin = Stage(vectors("a", "b"))
+    await ask(origin, "a", "b")
+    store = Blind(looks=4)  # the first item and the raw key, before the flight and in it
+    store.data |= origin.store.data
+    stage = Stage(vectors("a", "b"), stores=[store])
+    got = await ask(stage, "a", "b")
+
+    assert sent(stage) == [["a", "b"]]
+    assert await embedded(got) == expected("a", "b")
 
 
 async def test_a_batch_of_known_items_is_a_hit_in_any_order() -> None:

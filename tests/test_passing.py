@@ -68,3 +68,16 @@ async def test_a_body_that_was_not_read_goes_on_without_what_steers_the_cache() 
     (call,) = stage.upstream.calls
 
     assert header(call.headers, "x-cache") == []
+
+
+@pytest.mark.parametrize(("key", "status"), [("key-a", 200), ("key-b", 403)])
+async def test_another_spelling_of_a_path_is_no_way_around_a_limit(key: str, status: int) -> None:
+    stage = Stage(said(), rules=TENANTS)
+    headers = (("Authorization", f"Bearer {key}"),)
+    call = msgspec.structs.replace(CALL, path="//v1/chat/completions", headers=headers)
+    try:
+        got = (await passing(stage).forward(call, report(stage))).head.status
+    except RefusedError as refused:
+        got = refused.status
+
+    assert (got, stage.calls) == (status, 1 if status == 200 else 0)

@@ -45,8 +45,9 @@ class Owner:
     def board(self, name: bytes) -> Reader | None:
         return self.flights.get(unnamed(name))
 
-    async def forget(self, name: bytes) -> None:
+    async def forget(self, name: bytes) -> bool:
         self.forgotten.append(name)
+        return name == key("a")
 
     async def fly(self, flight: Flight) -> None:
         self.flown.append(flight)
@@ -55,7 +56,7 @@ class Owner:
                 case bytes():
                     await flight.write(piece)
                 case Head():
-                    flight.raw = b"raw"
+                    flight.raw, flight.counted = b"raw", False
                     flight.open(piece, "gpu", "events")
                 case Exception():
                     raise piece
@@ -128,7 +129,7 @@ async def test_another_workers_flight_is_read_live(owner: Owner) -> None:
 
     assert followed is not None
     assert (followed.head, followed.node, followed.asked) == (HEAD, "gpu", "events")
-    assert followed.raw == b"raw"
+    assert (followed.raw, followed.counted) == (b"raw", False)
     assert await anext(followed) == b"one"
     owner.pieces.put_nowait(b"two")
     assert await anext(followed) == b"two"
@@ -222,7 +223,7 @@ async def test_an_owner_says_that_it_lives_while_its_upstream_thinks(owner: Owne
 
 
 def opening() -> bytes:
-    data = msgspec.msgpack.encode((HEAD, "gpu", "json", b"raw"))
+    data = msgspec.msgpack.encode((HEAD, "gpu", "json", b"raw", True))
     return b"H" + len(data).to_bytes(4, "big") + data
 
 
@@ -325,9 +326,10 @@ async def test_an_owner_that_closes_lets_its_followers_go(owner: Owner) -> None:
 
 
 async def test_a_key_is_forgotten_at_another_worker(owner: Owner) -> None:
-    await PEERS.forget(owner.address, key("a"))
+    had = [await PEERS.forget(owner.address, key(name)) for name in ("a", "b")]
 
-    assert owner.forgotten == [key("a")]
+    assert owner.forgotten == [key("a"), key("b")]
+    assert had == [True, False]
 
 
 async def test_nothing_can_be_forgotten_where_nobody_is(tmp_path: Path) -> None:

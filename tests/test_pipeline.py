@@ -13,7 +13,7 @@ from proxy.core.receive import raw_key
 from tests import answers
 from tests.asking import K2, RULES, arrival, chat, configured
 from tests.fakes import JSON, Answer, BrokenStore, settle
-from tests.staged import METERED, STREAM, TTL, Stage, broken, failed, said, streaming
+from tests.staged import METERED, STREAM, TTL, Stage, broken, failed, said, streamed, streaming
 
 GRACE = TTL + 30.0
 LAST = TTL + 300.0
@@ -537,6 +537,18 @@ async def test_an_answer_larger_than_an_entry_may_be_is_passed_on_and_not_kept()
     await settle()
 
     assert await got.text() == long
+    assert not stage.store.data
+
+
+async def test_the_end_of_a_large_answer_is_not_kept_for_the_whole() -> None:
+    """What is still held when it lands would pass for an answer of its own."""
+    stage = Stage(streaming(streamed(*["x" * 300] * 9)), limit=1000)
+    got = await stage.ask(STREAM)
+    body = await got.body()
+    await settle()
+
+    assert body.count(b"x" * 300) == 9
+    assert stage.skipped() == ["too_large"]
     assert not stage.store.data
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from proxy.core.entry import Entry
+from proxy.core.entry import OVERHEAD, Entry
 from proxy.core.request import Request
 from proxy.renders import Renders
 from tests import answers
@@ -67,7 +67,8 @@ def test_a_batch_with_a_newer_item_is_not_shown_as_the_older_one_was() -> None:
 
 
 def test_what_was_rendered_stays_within_the_bound() -> None:
-    size = len(Renders(1 << 20, zero_usage=False).get(streamed("a"), PLAIN)[1])
+    body = Renders(1 << 20, zero_usage=False).get(streamed("a"), PLAIN)[1]
+    size = OVERHEAD + len(body)
     renders = Renders(10 * size, zero_usage=False)
     first = renders.get(streamed(0), PLAIN)[1]
     for name in range(1, 10):
@@ -80,7 +81,8 @@ def test_what_was_rendered_stays_within_the_bound() -> None:
 
 
 def test_what_would_fill_a_large_share_is_not_held() -> None:
-    size = len(Renders(1 << 20, zero_usage=False).get(streamed("a"), PLAIN)[1])
+    body = Renders(1 << 20, zero_usage=False).get(streamed("a"), PLAIN)[1]
+    size = OVERHEAD + len(body)
     renders = Renders(7 * size, zero_usage=False)
     renders.get(streamed("a"), PLAIN)
 

@@ -16,8 +16,9 @@ from proxy.flight import Flight
 from proxy.flights import Flights
 from proxy.ports import UpstreamError
 from proxy.sharing import PATIENCE, Sharing, named, unnamed
+from tests.asking import chat
 from tests.fakes import Answer, FakeClock, FakeLeases, FakePeers, FakeStore, settle
-from tests.staged import STREAM, Stage, broken, header, said, streaming
+from tests.staged import STREAM, Stage, broken, failed, header, said, streaming
 from tests.stored import key
 
 if TYPE_CHECKING:
@@ -312,3 +313,20 @@ async def test_a_new_answer_is_asked_for_whoever_has_the_lease(clock: FakeClock)
 
     assert await got.text() == "own"
     assert not peers.looks
+
+
+async def test_what_another_worker_was_refused_is_only_for_the_same_spelling(
+    clock: FakeClock,
+) -> None:
+    """It lies under the bytes of who started the flight; who joined it may have written better."""
+    origin, store = Stage(failed(400)), FakeStore()
+    await origin.ask(chat(user=1))
+    await settle()
+    stage = Stage(said("own"), stores=[store], leases=Taken({}, "me", clock), peers=FakePeers(None))
+    first, second = stage.asking(chat(user=1)), stage.asking(chat())
+    await settle()
+    store.data |= origin.store.data
+    stage.clock.advance(0.1)
+
+    assert ((await first).status, (await first).outcome) == (400, "HIT")
+    assert (await (await second).text(), (await second).outcome) == ("own", "BYPASS")

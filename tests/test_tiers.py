@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from proxy.adapters.memory import Memory
 from proxy.core.decision import Found
 from proxy.core.entry import Alias, Entry, Tenant
 from proxy.core.events import TierFailed, TierLooked
@@ -87,6 +88,19 @@ async def test_another_tenants_entry_is_not_found() -> None:
     await store.put(answer(tenant=OTHER), NOW)
 
     assert await House(store).tiers.find(LOOKUP) is None
+
+
+@pytest.mark.parametrize(
+    ("owner", "found"),
+    [(LOOKUP.request.tenant, True), (OTHER, False)],
+    ids=["its own", "another's"],
+)
+async def test_the_short_way_to_an_entry_is_its_tenants_alone(owner: Tenant, found: bool) -> None:
+    store = Memory(1 << 20, ttl=60.0)
+    await store.put(answer(tenant=owner), NOW)
+    tiers = Tiers([Tier("memory", store, peek=store.peek)], FakeClock(NOW), lambda _: None)
+
+    assert (tiers.near(LOOKUP) is not None) == found
 
 
 async def test_a_normalized_key_leads_to_the_entry() -> None:
@@ -204,3 +218,30 @@ async def test_a_batch_with_an_item_that_cannot_be_read_is_not_found() -> None:
     await store.put(item(1, body=b"{}"), NOW)
 
     assert await House(store).tiers.find(BATCH) is None
+
+
+@pytest.mark.parametrize("old", [{"ttl": 1.0, "stale_if_error": 99.0}, {"epoch": 1}])
+async def test_an_answer_that_is_not_current_hides_no_newer_one_farther_away(
+    old: dict[str, float],
+) -> None:
+    """Another worker has fetched it anew, after its time was over or a purge."""
+    memory, disk = FakeStore(), FakeStore()
+    await memory.put(answer(**old, created=NOW - 5.0), NOW)
+    await disk.put(answer(asked=NOW + 1.0, epoch=2), NOW)
+    house = House(memory, disk)
+    found = await house.tiers.find(LOOKUP, 2)
+
+    assert found is not None
+    assert (found.tier, found.entry.epoch) == ("disk", 2)
+    assert memory.data == disk.data
+
+
+async def test_an_answer_that_is_not_current_is_found_where_there_is_no_newer_one() -> None:
+    """It may still be served stale, or if the upstream fails."""
+    memory, disk = FakeStore(), FakeStore()
+    for store in (memory, disk):
+        await store.put(answer(ttl=1.0, created=NOW - 5.0, stale_if_error=99.0), NOW)
+    found = await House(memory, disk).tiers.find(LOOKUP)
+
+    assert found is not None
+    assert found.tier == "memory"

@@ -30,14 +30,12 @@ class Epochs:
         self._file = os.open(target, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self._file, fcntl.LOCK_EX)
         try:
-            if os.fstat(self._file).st_size != _SIZE:
-                os.ftruncate(self._file, 0)  # Nothing of what was there may pass for a number.
-                os.ftruncate(self._file, _SIZE)
+            self._prepare()
             self._page = mmap.mmap(self._file, _SIZE)
-            if not 0 < self.current() < _LARGEST:
-                self._write(self._start())
-        finally:
-            fcntl.flock(self._file, fcntl.LOCK_UN)
+        except OSError:
+            os.close(self._file)
+            raise
+        fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def __repr__(self) -> str:
         return f"<Epochs {self.current()}>"
@@ -60,8 +58,15 @@ class Epochs:
         self._page.close()
         os.close(self._file)
 
-    def _start(self) -> int:
-        return max(1, int(self._clock.now() * 1000))
+    def _prepare(self) -> None:
+        """Have a number in the file. It is written, not left to the page of memory: where the disk
+        has no room for that page, the kernel would kill whoever touches it."""
+        there = os.pread(self._file, _SIZE + 1, 0)
+        if len(there) != _SIZE or not 0 < int.from_bytes(there, "little") < _LARGEST:
+            start = max(1, int(self._clock.now() * 1000))
+            if os.pwrite(self._file, start.to_bytes(_SIZE, "little"), 0) != _SIZE:
+                raise OSError("the epoch was cut off")
+            os.ftruncate(self._file, _SIZE)
 
     def _write(self, epoch: int) -> int:
         self._page[:_SIZE] = epoch.to_bytes(_SIZE, "little")

@@ -28,6 +28,10 @@ _NOT_OURS: Final = frozenset(("Accept", "Accept-Encoding", "Content-Type", "User
 _LINE: Final = 65536
 """Bytes that a status or header line of an upstream may have."""
 
+_UNUSED: Final = 4.0
+"""Seconds that a connection without a request is kept. Node, uvicorn (so vLLM) and llama.cpp close
+theirs after 5, and a request that meets the close on its way is lost."""
+
 
 class HttpResponse:
     """An answer of an upstream node, while it arrives."""
@@ -47,9 +51,13 @@ class HttpResponse:
         return self
 
     async def __anext__(self) -> bytes:
+        content = self._response.content
         try:
-            async with asyncio.timeout(self._idle):
-                chunk = await self._response.content.readany()
+            # What is here already needs no watch over it: that costs more than the reading.
+            chunk = content.read_nowait()
+            if not chunk and not content.at_eof():
+                async with asyncio.timeout(self._idle):
+                    chunk = await content.readany()
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise UpstreamError(self.node, "cut", _broken(error)) from error
         if not chunk:
@@ -89,7 +97,11 @@ class Http:
         if not settings.verify_tls:
             verify = False
         connector = aiohttp.TCPConnector(
-            limit=settings.max_connections, limit_per_host=0, ttl_dns_cache=30, ssl=verify
+            limit=settings.max_connections,
+            limit_per_host=0,
+            ttl_dns_cache=30,
+            keepalive_timeout=_UNUSED,
+            ssl=verify,
         )
         # A subclass does as well, which the declared type, being invariant, cannot say.
         connector._factory = partial(_Connection, loop=connector._loop)  # type: ignore[assignment]
@@ -131,6 +143,9 @@ class Http:
             raise UpstreamError(node, "cut", f"upstream {node}: {_broken(error)}") from error
         except (aiohttp.ClientError, ValueError) as error:
             raise UpstreamError(node, "protocol", f"upstream {node} did not speak HTTP") from error
+        if response.status < 200:  # none is final, and a switch of protocols was not asked for
+            response.close()
+            raise UpstreamError(node, "protocol", f"upstream {node} did not speak HTTP")
         return HttpResponse(response, node, self._settings.idle_timeout or None)
 
     def _url(self, call: Call) -> URL:

@@ -40,10 +40,6 @@ class NoLeases:
         """None: nobody else can have it."""
         return None
 
-    async def alive(self, name: bytes, owner: str) -> bool:
-        """There is no other worker."""
-        return False
-
     async def release(self, name: bytes) -> None:
         """Nothing was taken."""
 
@@ -112,10 +108,6 @@ class Leases:
         self._held[name] = lease.token
         return None
 
-    async def alive(self, name: bytes, owner: str) -> bool:
-        """Whether `owner` holds it still."""
-        return self._owner(name) == owner
-
     async def release(self, name: bytes) -> None:
         """Give it back; whatever another worker holds by now is left alone."""
         token = self._held.pop(name, None)
@@ -147,7 +139,8 @@ class Leases:
         """Forget what dead workers left: leases, and the pages that they seem to read."""
         now = self._clock.mono()
         await self._changed(lambda txn: _sweep(txn, now))
-        self._env.reader_check()
+        with suppress(lmdb.Error):  # what it leaves behind costs pages, and no request
+            self._env.reader_check()
 
     def close(self) -> bool:
         """Stop; leases still held run out. False: its thread is stuck, so leave the board open."""
@@ -198,6 +191,16 @@ class Leases:
             except Exception:  # The top of a thread: without it, nobody would ever be answered.
                 result = None
             done(result)
+
+
+def leased(directory: str | Path, address: str, *, clock: Clock, emit: Emit) -> Leases | NoLeases:
+    """The leases of a worker; where their file cannot be opened, none: everyone flies alone."""
+    try:
+        board = Board(directory)
+    except (OSError, lmdb.Error):
+        emit(TierFailed("leases", "open"))
+        return NoLeases()
+    return Leases(board, address, clock=clock, emit=emit)
 
 
 Result: TypeAlias = Lease | list[bytes] | None

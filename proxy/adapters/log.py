@@ -198,9 +198,14 @@ def _is_safe(event: Served) -> bool:
     )
 
 
-@lru_cache(maxsize=1024)
 def _is_name(text: str) -> bool:
-    return len(text) <= _LONGEST and _UNSAFE.search(text) is None
+    # Its length first: a cache would hold on to megabytes that a client calls a model.
+    return len(text) <= _LONGEST and _is_plain(text)
+
+
+@lru_cache(maxsize=1024)
+def _is_plain(text: str) -> bool:
+    return _UNSAFE.search(text) is None
 
 
 def _clean(text: str) -> str:

@@ -104,14 +104,6 @@ class Memory:
         self._remove(place)
         return True
 
-    def reweigh(self, key: Key, now: float) -> None:
-        """Count `key` anew, after its value grew; it, or others, may be evicted for that."""
-        place = self._places.get(key)
-        held = None if place is None else self._held[place]
-        if place is not None and held is not None:
-            self._weigh(place, held.weight)
-            self._make_room(0, now)
-
     def clear(self) -> int:
         """Forget everything; how many entries that were."""
         count = len(self._places)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -222,7 +223,10 @@ def _read(path: Path) -> Tally:
 
 
 def _write(path: Path, numbers: Tally) -> None:
-    """Replace the file at once, so that no reader sees half of it."""
+    """Replace the file at once, so that no reader sees half of it. A full disk, or what sweeps old
+    directories for temporary files, costs numbers, never the process; a swept one is made anew."""
     spare = path.with_suffix(".new")
-    spare.write_bytes(tally.encode(numbers))
-    spare.replace(path)
+    with suppress(OSError):
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        spare.write_bytes(tally.encode(numbers))
+        spare.replace(path)

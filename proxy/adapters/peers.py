@@ -1,9 +1,8 @@
 """The workers of one machine to each other: a running flight, followed over a Unix socket.
 
-A worker sends a letter and 40 bytes: `F` and a flight's name to follow it, `D` and a key (padded)
-to have it deleted from that worker's memory. Frames come back, each one letter, a length (4 bytes,
-big-endian) and that many bytes: `N` it does not fly here, `H` the head, `C` a chunk of the body,
-`E` the end, `X` an error, `K` still waiting.
+A worker sends `F` and a flight's name (40 bytes) to follow it, `D` and a key (padded) to have it
+forgotten. Frames come back, each a letter, a length (4 bytes, big-endian) and that many bytes:
+`N` no such flight, `H` the head, `C` a chunk, `E` the end, `X` an error, `K` still waiting.
 """
 
 from __future__ import annotations
@@ -38,6 +37,7 @@ class _Opening(msgspec.Struct, frozen=True, array_like=True):
     node: str
     asked: Form
     raw: bytes
+    counted: bool
 
 
 class _Trouble(msgspec.Struct, frozen=True, array_like=True):
@@ -52,7 +52,7 @@ class PeerServer:
     def __init__(
         self,
         board: Callable[[bytes], Reader | None],
-        forget: Callable[[bytes], Awaitable[object]],
+        forget: Callable[[bytes], Awaitable[bool]],
         path: Path,
     ) -> None:
         self._board = board
@@ -80,8 +80,7 @@ class PeerServer:
         try:
             asked = await asks.readexactly(1 + _NAME)
             if asked[:1] == b"D":
-                await self._forget(asked[1:33])
-                _write(writer, b"E")
+                _write(writer, b"E", b"1" if await self._forget(asked[1:33]) else b"")
             elif (reader := self._board(asked[1:])) is None:
                 _write(writer, b"N")
             else:
@@ -100,15 +99,15 @@ class PeerServer:
             head = await reader.head()
             if flight.found is not None:
                 return _write(writer, b"N")  # it lies in the tiers, where the follower looks next
-            opening = _Opening(_text(head), flight.node, flight.asked, flight.raw)
-            _write(writer, b"H", msgspec.msgpack.encode(opening))
+            about = (flight.node, flight.asked, flight.raw, flight.counted)
+            _write(writer, b"H", msgspec.msgpack.encode(_Opening(_text(head), *about)))
             async for chunk in reader:
                 _write(writer, b"C", chunk)
                 await writer.drain()
             _write(writer, b"E")
         except UpstreamError as error:
-            trouble = _Trouble(error.node, error.kind, str(error))
-            _write(writer, b"X", msgspec.msgpack.encode(trouble))
+            trouble = msgspec.msgpack.encode(_Trouble(error.node, error.kind, str(error)))
+            _write(writer, b"X", trouble)
         except OSError:
             raise
         except Exception:  # whatever else the flight met, the follower will meet it itself
@@ -160,9 +159,9 @@ class FollowedFlight:
     """Another worker's answer, while it arrives there."""
 
     def __init__(self, frames: _Frames, opening: _Opening) -> None:
-        self.head, self.node = opening.head, opening.node
+        self.head, self.node, self.raw = opening.head, opening.node, opening.raw
         self.asked: Form = opening.asked
-        self.raw = opening.raw
+        self.counted = opening.counted
         self._frames = frames
 
     def __aiter__(self) -> Self:
@@ -215,10 +214,11 @@ class UnixPeers:
             raise _error(data)
         return None
 
-    async def forget(self, owner: str, key: bytes) -> None:
-        """Have another worker drop a key from its memory. Raises: UpstreamError if it is gone."""
-        frames, _, _ = await _asked(owner, b"D" + key.ljust(_NAME, b"\0"))
+    async def forget(self, owner: str, key: bytes) -> bool:
+        """Have another worker forget a key; whether it had it. Raises: UpstreamError."""
+        frames, _, had = await _asked(owner, b"D" + key.ljust(_NAME, b"\0"))
         frames.close()
+        return bool(had)
 
 
 async def _asked(owner: str, what: bytes) -> tuple[_Frames, bytes, bytes]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from enum import Enum
 from functools import lru_cache
+from posixpath import normpath
 from typing import Final
+from urllib.parse import unquote
 
 
 class Endpoint(Enum):
@@ -33,6 +35,17 @@ def recognise(method: str, path: str) -> Endpoint | None:
         return None
     found = _PATH.fullmatch(path)
     return None if found is None else Endpoint(found[1] or found[2])
+
+
+@lru_cache(maxsize=256)
+def disguised(method: str, path: str) -> bool:
+    """Whether a path that is none of the operations may be one to an upstream: with other
+    slashes, dots, escapes or case, or below a base of the upstream's own."""
+    plain = normpath(unquote(path)).lower()
+    return method.upper() == "POST" and _TAIL.search(plain) is not None
+
+
+_TAIL: Final = re.compile(r"/(?:completions|embeddings|responses|v1/messages)$")
 
 
 def target(base_path: str, path: str) -> str:

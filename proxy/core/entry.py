@@ -71,7 +71,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     def weight(self) -> int:
         """Bytes it takes in memory, about."""
         headers = sum(len(name) + len(value) for name, value in self.headers)
-        return OVERHEAD + len(self.body) + headers + sum(map(len, self.tags))
+        return OVERHEAD + len(self.body) + headers + sum(map(len, self.tags)) + len(self.model)
 
 
 class Alias(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -12,8 +12,8 @@ Outcome: TypeAlias = Literal["HIT", "STALE", "MISS", "COLLAPSED", "BYPASS", "REF
 Kind: TypeAlias = Literal["", "exact", "normalized"]
 Operation: TypeAlias = Literal["get", "put", "delete", "sweep", "open", "purge"]
 Looked: TypeAlias = Literal["hit", "miss", "error"]
-Landing: TypeAlias = Literal["completed", "failed", "cancelled", "timeout", "promoted"]
-"""How a flight ended; promoted: a follower took over from a worker that died."""
+Landing: TypeAlias = Literal["completed", "failed", "cancelled"]
+"""How a flight ended."""
 
 
 class Served(msgspec.Struct, frozen=True, gc=False):
@@ -119,7 +119,7 @@ class FlightEnded(msgspec.Struct, frozen=True, gc=False):
 
 
 class UpstreamAnswered(msgspec.Struct, frozen=True, gc=False):
-    """A node answered to the end; emitted once a call, however many readers it had."""
+    """A node answered; told once a call, whoever read it and however far."""
 
     node: str
     status: int

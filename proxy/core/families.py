@@ -62,7 +62,7 @@ FAMILIES: Final = {
     "tokens_billed_total": Family(
         "Tokens in upstream answers that were stored: what they cost.", ("direction",)
     ),
-    "upstream_requests_total": Family("Whole answers of a node.", ("node", "status")),
+    "upstream_requests_total": Family("Answers of a node.", ("node", "status")),
     "upstream_ttft_seconds": Family("To a node's first byte.", ("node",), bounds=_WHOLE_LONG),
     "upstream_seconds": Family("To a node's last byte.", ("node",), bounds=_WHOLE_LONG),
     "upstream_errors_total": Family("Nodes that gave no whole answer.", ("node", "kind")),

@@ -27,20 +27,21 @@ if TYPE_CHECKING:
 def raw_key(arrival: Arrival, rules: Rules) -> bytes:
     """32 bytes that are equal only for requests which `receive` cannot tell apart."""
     method, path, query, headers = arrival.method, arrival.path, arrival.query, arrival.headers
-    hasher = blake3(_opening(method, path, query, headers, rules.read_headers))
+    hasher = _opening(method, path, query, headers, rules.read_headers).copy()
     hasher.update(arrival.body)
     return hasher.digest()
 
 
 @lru_cache(maxsize=256)  # most clients repeat theirs from request to request
-def _opening(method: str, path: str, query: str, headers: Headers, read: frozenset[str]) -> bytes:
-    """What of a request's head `receive` can tell; no two end where one's body could go on."""
+def _opening(method: str, path: str, query: str, headers: Headers, read: frozenset[str]) -> blake3:
+    """The hash of what `receive` can tell of a request's head, to be copied and gone on with; no
+    two heads end where one's body could go on."""
     parts = [method, path, query]
     for spelled, value in headers:
         if (name := spelled.lower()) in read:
             parts += name, value
     head = "".join([f"{len(part)}:{part}" for part in parts])
-    return head.encode("utf-8", "surrogatepass") + b"\n"
+    return blake3(head.encode("utf-8", "surrogatepass") + b"\n")
 
 
 def receive(arrival: Arrival, endpoint: Endpoint, rules: Rules) -> Intent:
@@ -163,7 +164,9 @@ _LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 def codings(headers: Headers) -> frozenset[str]:
     """The content codings a client takes, besides none at all."""
-    return _codings(",".join([v for name, v in headers if name.lower() == "accept-encoding"]))
+    accepted = ",".join([v for name, v in headers if name.lower() == "accept-encoding"])
+    # What is made of it is held for as long as the request is known.
+    return _codings(accepted) if len(accepted) <= _ACCEPTED else frozenset()
 
 
 @lru_cache(maxsize=64)  # clients have few ways to say it
@@ -176,6 +179,8 @@ def _codings(accepted: str) -> frozenset[str]:
     return frozenset(taken - {"", "identity", "*"})
 
 
+_ACCEPTED: Final = 256
+"""Characters; no client has a longer list."""
 _REFUSED: Final = re.compile(r"q\s*=\s*0(?:\.0*)?")
 
 

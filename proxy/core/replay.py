@@ -33,6 +33,10 @@ def replay(
         return None
 
 
+_LONGEST: Final = 1 << 25
+"""Bytes of one event; in a longer one nothing is hidden, since it is not held until it is whole."""
+
+
 class UsageFilter:
     """Hides usage from a stream that is arriving, as `replay` does from a whole one."""
 
@@ -41,7 +45,10 @@ class UsageFilter:
 
     def feed(self, data: bytes) -> bytes:
         """What the client may see of the events that these bytes complete."""
-        return b"".join([tokens.hidden(event) for event in self._splitter.feed(data)])
+        seen = [tokens.hidden(event) for event in self._splitter.feed(data)]
+        if self._splitter.held > _LONGEST:
+            seen.append(self._splitter.release())
+        return b"".join(seen)
 
     def finish(self) -> bytes:
         """What is left after the last complete event."""

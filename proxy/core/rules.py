@@ -13,8 +13,9 @@ from proxy.core import controls, tenant
 from proxy.core.canonical import ECHOED, INERT
 from proxy.core.controls import HEADER_NAMES, OWN_NAMES
 from proxy.core.endpoint import Endpoint
+from proxy.core.headers import CREDENTIALS
 from proxy.core.normalize import Normalizer, normalizer
-from proxy.core.tenant import CREDENTIALS, Caller, Known
+from proxy.core.tenant import Caller, Known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -45,6 +45,8 @@ class Splitter:
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
+        self.held = 0
+        """Bytes that came after the last complete event."""
 
     @property
     def pending(self) -> bytes:
@@ -59,11 +61,18 @@ class Splitter:
             # Megabytes of base64 come in one line: they are joined once, at its end.
             if b"\n" not in data and b"\r" not in data and not self._parts[-1].endswith(b"\r"):
                 self._parts.append(data)
+                self.held += len(data)
                 return []
             data = b"".join((*self._parts, data))
         events = split(data)
         self._parts = [] if events[-1].endswith(_COMPLETE) else [events.pop()]
+        self.held = sum(map(len, self._parts))
         return events
+
+    def release(self) -> bytes:
+        """What is held, given up as the start of an event whose rest will look like another."""
+        held, self._parts, self.held = self.pending, [], 0
+        return held
 
 
 def data(event: bytes) -> bytes | None:

@@ -85,17 +85,10 @@ def outcome(status: Status) -> str:
 
 def lines(status: Status) -> str:
     """The header lines for `status`: text, since a hit takes no longer than making its head."""
-    told = outcome(status)
-    if status.kind:
-        told += f"x-cache-kind: {status.kind}\r\n"
-    if status.tier:
-        told += f"x-cache-tier: {status.tier}\r\n"
-    if status.key:
-        told += f"x-cache-key: {status.key}\r\n"
-    if status.age is not None:
-        told += f"age: {int(status.age)}\r\n"
-    if status.node:
-        told += f"x-upstream-node: {status.node}\r\n"
-    if status.node_reason:
-        told += f"x-upstream-reason: {status.node_reason}\r\n"
-    return told
+    kind = f"x-cache-kind: {status.kind}\r\n" if status.kind else ""
+    tier = f"x-cache-tier: {status.tier}\r\n" if status.tier else ""
+    key = f"x-cache-key: {status.key}\r\n" if status.key else ""
+    age = f"age: {int(status.age)}\r\n" if status.age is not None else ""
+    node = f"x-upstream-node: {status.node}\r\n" if status.node else ""
+    why = f"x-upstream-reason: {status.node_reason}\r\n" if status.node_reason else ""
+    return f"{outcome(status)}{kind}{tier}{key}{age}{node}{why}"

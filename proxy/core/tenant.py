@@ -11,6 +11,7 @@ import msgspec
 from blake3 import blake3
 
 from proxy.core.entry import Tenant
+from proxy.core.headers import CREDENTIALS
 
 if TYPE_CHECKING:
     from proxy.core.message import Headers
@@ -55,7 +56,6 @@ class Known(msgspec.Struct, frozen=True):
     caller: Caller
 
 
-CREDENTIALS: Final = ("authorization", "x-api-key", "api-key")
 _BEARER: Final = re.compile(r"bearer +", re.IGNORECASE)
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
@@ -128,21 +129,27 @@ def ratio(pairs: Pairs) -> float:
 
 def row(scenario: Scenario, pairs: Pairs) -> str:
     """What is printed of a scenario."""
-    ours, theirs = zip(*pairs, strict=True)
-    target = TARGETS.get(scenario.name)
-    found = ratio(pairs)
+    target, found = TARGETS.get(scenario.name), ratio(pairs)
     verdict = "" if target is None else f">= {target:<4} {'ok' if found >= target else 'MISSED'}"
+    ours, theirs = zip(*pairs, strict=True)
+    cpu_ratio = median(mine.cpu / other.cpu for mine, other in pairs)
+    rates, costs, halves, tails = (
+        [median(value(measured) for measured in side) for side in (ours, theirs)]
+        for value in VALUES
+    )
     return (
-        f"{scenario.name:<21}{scenario.reference:<5}"
-        f"{median(m.result.rate for m in ours):>8,.0f}{median(m.result.rate for m in theirs):>8,.0f}"
-        f"{found:>7.2f} {verdict:<15}"
-        f"{1e6 * median(m.cpu for m in ours):>6.0f}{1e6 * median(m.cpu for m in theirs):>6.0f}"
-        f"{median(a.cpu / b.cpu for a, b in pairs):>6.2f}"
-        f"{1e3 * median(m.result.p50 for m in ours):>8.2f}{1e3 * median(m.result.p50 for m in theirs):>7.2f}"
-        f"{1e3 * median(m.result.p99 for m in ours):>8.2f}{1e3 * median(m.result.p99 for m in theirs):>7.2f}"
+        f"{scenario.name:<21}{scenario.reference:<5}{rates[0]:>8,.0f}{rates[1]:>8,.0f}{found:>7.2f}"
+        f" {verdict:<15}{costs[0]:>6.0f}{costs[1]:>6.0f}{cpu_ratio:>6.2f}"
+        f"{halves[0]:>8.2f}{halves[1]:>7.2f}{tails[0]:>8.2f}{tails[1]:>7.2f}"
     )
 
 
+VALUES: Final[tuple[Callable[[Measured], float], ...]] = (
+    lambda measured: measured.result.rate,
+    lambda measured: 1e6 * measured.cpu,
+    lambda measured: 1e3 * measured.result.p50,
+    lambda measured: 1e3 * measured.result.p99,
+)
 TITLE: Final = (
     f"{'':<21}{'':<5}{'requests/s':>16}{'':>7} {'':<15}{'CPU us/request':>18}"
     f"{'p50 ms':>15}{'p99 ms':>15}\n"

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from proxy.core.delivery import form, rendered, retyped, wanted
+from proxy.core.delivery import form, rendered, retyped, serves, wanted
 from proxy.core.message import Head
 from proxy.core.request import Request
 from tests import answers
@@ -52,6 +52,17 @@ def test_the_form_of_an_answer(content_type: str, expected: str | None) -> None:
 
 def test_an_answer_without_a_type_has_no_form() -> None:
     assert form(Head(200, ())) is None
+
+
+@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize("kind", ["json", "events"])
+@pytest.mark.parametrize("fields", [{}, {"stream": True}, WITH_USAGE])
+def test_a_stream_without_usage_is_no_answer_for_who_wants_it(
+    fields: dict[str, Any], kind: str, counted: bool
+) -> None:
+    lacking = kind == "events" and not counted and fields == WITH_USAGE
+
+    assert serves(entry("a", form=kind, counted=counted), request(**fields)) == (not lacking)
 
 
 def test_a_new_type_takes_the_place_of_the_old_one() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.core.endpoint import Endpoint, recognise, target
+from proxy.core.endpoint import Endpoint, disguised, recognise, target
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,23 @@ def test_other_methods_are_other_operations(method: str) -> None:
 )
 def test_a_path_lies_below_the_upstreams_own(base: str, path: str, expected: str) -> None:
     assert target(base, path) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("//v1/chat/completions", True),
+        ("/v1/chat/completions/", True),
+        ("/v1/./chat/completions", True),
+        ("/v1/chat%2Fcompletions", True),
+        ("/v1/files/../Responses", True),
+        ("/api/v1/embeddings", True),
+        ("/x/v1/messages", True),
+        ("/v1/threads/t/messages", False),
+        ("/v1/files", False),
+        ("/v1/completions/x", False),
+    ],
+)
+def test_a_path_that_an_upstream_may_take_for_an_operation(path: str, expected: bool) -> None:
+    assert disguised("POST", path) is expected
+    assert not disguised("GET", path)

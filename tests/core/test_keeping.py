@@ -122,6 +122,11 @@ def test_a_clients_mistake_is_remembered_for_a_moment_and_never_served_stale(sta
     assert found.expires == NOW + 10.0
 
 
+def test_a_mistake_is_remembered_for_these_very_bytes_alone() -> None:
+    """Another spelling of the question has the same key, and may be valid."""
+    assert entry(ERROR, status=400, raw=b"r" * 32).key == b"r" * 32
+
+
 def test_a_mistake_is_not_remembered_longer_than_an_answer_would_be() -> None:
     asked = lookup(arrival(chat(), ("x-cache-ttl", "3")))
     found = kept(arrived(ERROR, status=400), asked, KEEPING)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from proxy.core.key import Scope
@@ -26,6 +26,8 @@ def key(given: list[tuple[str, str]], more: list[tuple[str, bytes]]) -> bytes:
 
 
 @given(parts, narrowings, parts, narrowings)
+@example([("a", "b"), ("c", "d")], [], [("a", "bc:d")], [])
+@example([], [("a", b"1"), ("b", b"2")], [], [("a", b"1b2")])
 def test_keys_are_equal_exactly_if_all_parts_are(
     one: list[tuple[str, str]],
     one_more: list[tuple[str, bytes]],

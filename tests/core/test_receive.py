@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from proxy.core.controls import HEADER_NAMES, ControlError
 from proxy.core.endpoint import Endpoint
+from proxy.core.headers import CREDENTIALS
 from proxy.core.message import Arrival
 from proxy.core.receive import codings, raw_key, receive
 from proxy.core.request import Bypass, Edits, Lifetime, Lookup
-from proxy.core.tenant import CREDENTIALS, ForbiddenModelError, UnauthorizedError
+from proxy.core.tenant import ForbiddenModelError, UnauthorizedError
 from tests.asking import K1, RULES, arrival, bypass, chat, configured, intent, lookup
 
 TENANTS = """

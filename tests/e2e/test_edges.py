@@ -242,3 +242,19 @@ async def test_our_own_errors_can_be_found_in_the_log(gateway: Gateway, upstream
     assert (bad.status, missing.status) == (400, 504)
     assert all(ids)
     await upstream.until(lambda: all(str(one) in gateway.stdout() for one in ids))
+
+
+async def test_an_offer_of_a_websocket_is_no_way_around_what_is_checked(
+    start: Start, upstream: Channel
+) -> None:
+    """Only a GET can become one: another method's body would reach the upstream unread."""
+    tenant = {"name": "t", "key_env": "T", "models": ["m-small"]}
+    gateway = start({"tenant": [tenant]}, {"T": upstream.key})
+    offer = [("Connection", "Upgrade"), ("Upgrade", "websocket")]
+    statuses = []
+    for model in ("m-large", "m-small"):
+        got = await post(gateway.port, upstream.key, ASKED | {"model": model}, *offer)
+        statuses.append(got.status)
+
+    assert statuses == [403, 200]
+    assert upstream.seen[0].get("upgrade") is None

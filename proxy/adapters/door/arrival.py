@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
 from aiohttp import HttpVersion11, web
@@ -17,21 +16,29 @@ if TYPE_CHECKING:
 
 class Limits:
     """Bytes. `body`: a larger one is streamed through and never cached. `request`: a larger
-    JSON request is refused; other operations have no limit."""
+    JSON request is refused; other operations have no limit. `header`: of a line; `head`: of all
+    header lines together."""
 
     def __init__(self, *, body: int, request: int, header: int) -> None:
         self.body = body
         self.request = request
         self.header = header
+        self.head = 2 * header
 
 
 def target(request: web.BaseRequest) -> str:
-    """The raw path and query. An absolute target's host is not looked at: ours is configured."""
+    """The raw path and query. An absolute target's host is not looked at: ours is configured.
+
+    Raises: RefusedError where it has no path: `@host` behind the upstream's address would be
+    another address, and the upstream's credential would go there.
+    """
     target = request.raw_path
     if target.startswith("/"):
         return target
     _, scheme, rest = target.partition("://")
-    return "/" + rest.partition("/")[2] if scheme else target
+    if not scheme:
+        raise RefusedError(400, "the request's target has no path", code="invalid_target")
+    return "/" + rest.partition("/")[2]
 
 
 class Opening(NamedTuple):
@@ -49,9 +56,13 @@ class Opening(NamedTuple):
     """Bytes of its body; 0 if it does not say."""
 
 
-@lru_cache(maxsize=256)  # most clients repeat theirs from request to request
-def opening(raw: RawHeaders) -> Opening:
-    """The headers as aiohttp has them, read."""
+def opening(raw: RawHeaders, limit: int) -> Opening:
+    """The headers as aiohttp has them, read. `limit`: bytes of all of them.
+
+    Raises: RefusedError.
+    """
+    if sum(len(name) + len(value) for name, value in raw) > limit:
+        raise RefusedError(431, f"the headers are larger than {limit} bytes", code="head_too_large")
     headers = tuple(
         (name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape"))
         for name, value in raw

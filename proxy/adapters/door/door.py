@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from aiohttp import web
@@ -46,6 +47,8 @@ class Door:
         self._tunnel = tunnel
         self._reports = reports
         self._limits = limits
+        # Most clients repeat theirs from request to request.
+        self._opening = lru_cache(maxsize=256)(partial(opening, limit=limits.head))
         self._log = logging.getLogger("hotprefix")
 
     def server(self, *, keepalive_timeout: float) -> web.Server:
@@ -65,22 +68,35 @@ class Door:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """One request, from its head to the last byte of its response."""
-        given, told = target(request), opening(request.raw_headers)
+        try:
+            given, told = target(request), self._opening(request.raw_headers)
+        except RefusedError as error:
+            return await self._refused(request, error, self._reports(request.method, "other", None))
         endpoint = recognise(request.method, given.partition("?")[0])
         report = self._reports(
             request.method, endpoint.value if endpoint else "other", told.client_id
         )
         try:
-            if told.upgrades:
+            # By RFC 6455 a GET; any other method would take its body past all checks.
+            if told.upgrades and request.method == "GET":
                 return await self._relayed(request, given, told.headers, report)
             response = await self._response(request, given, told, endpoint, report)
         except asyncio.CancelledError:
             report.left()
             raise
         except RefusedError as error:
-            head, body = answer(error, endpoint)
-            response = report.respond(head, body, Status("ERROR", error.code or ""))
+            return await self._refused(request, error, report, endpoint)
         return await send(request, response)
+
+    async def _refused(
+        self,
+        request: web.BaseRequest,
+        error: RefusedError,
+        report: Report,
+        endpoint: Endpoint | None = None,
+    ) -> web.StreamResponse:
+        head, body = answer(error, endpoint)
+        return await send(request, report.respond(head, body, Status("ERROR", error.code or "")))
 
     async def _relayed(
         self, request: web.BaseRequest, given: str, headers: Headers, report: Report

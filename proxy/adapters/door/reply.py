@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from aiohttp import HttpVersion11, web
@@ -17,16 +18,17 @@ if TYPE_CHECKING:
     from proxy.response import Response
 
 _BODILESS: Final = frozenset((204, 304))
+_REASONS: Final = {status.value: status.phrase for status in HTTPStatus}
 
 
 class Reply(web.StreamResponse):
-    """A response that writes its head itself: aiohttp would add Server, Date and Content-Type to
-    what the upstream said, and take longer than a hit may."""
+    """A response that arrives in pieces. It writes its head itself: aiohttp would add Server,
+    Date and Content-Type to what the upstream said."""
 
     def __init__(self, head: Head, lines: str) -> None:
         """`lines`: further header lines, each with its end."""
         super().__init__(status=head.status, reason=head.reason or None)
-        self._given = head.headers
+        self._given = head
         self._lines = lines
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
@@ -34,8 +36,8 @@ class Reply(web.StreamResponse):
         if self.prepared:
             return self._payload_writer
         writer = self._payload_writer = request.writer
-        length = next((v for name, v in self._given if name.lower() == "content-length"), "")
-        framing, most = "", None
+        length, framing, most = self._given.get("content-length") or "", "", None
+        self._keep_alive = request.keep_alive
         if _bodiless(request, self.status):
             most = 0
         elif length.isdigit():
@@ -44,55 +46,36 @@ class Reply(web.StreamResponse):
             framing = "transfer-encoding: chunked\r\n"
         else:
             self._keep_alive = False
-        await writer.write(self._head(request, framing))
+        await writer.write(_start(request, self._given, self._lines + framing, self._keep_alive))
         writer.length = most  # not earlier: the writer would count the head
         if framing:
             writer.enable_chunking()
         return writer
 
-    async def whole(self, request: web.BaseRequest, body: bytes, date: str) -> None:
-        """Send a response whose body is known, head and body in one write. `date`: its header's
-        value; empty: none of ours. The head states no length."""
-        more = f"date: {date}\r\n" if date else ""
-        if _bodiless(request, self.status):
-            body = b""
-        else:
-            more += f"content-length: {len(body)}\r\n"
-        await request.writer.write(self._head(request, more) + body)
-        self._eof_sent = True  # or aiohttp would send it again
 
-    def _head(self, request: web.BaseRequest, more: str) -> bytes:
-        """The bytes before the body. `more`: last header lines."""
-        new = request.version >= HttpVersion11
-        keep = self._keep_alive = request.keep_alive and self._keep_alive is not False
-        if keep != new:
-            more += f"connection: {'keep-alive' if keep else 'close'}\r\n"
-        start = f"HTTP/{'1.1' if new else '1.0'} {self.status} {self.reason}\r\n"
-        head = f"{start}{_lines(self._given)}{self._lines}{more}\r\n"
-        return head.encode("utf-8", "surrogateescape")
+class _Sent(web.StreamResponse):
+    """A response that is out already: all that aiohttp may learn of it is whether the connection
+    stays. Without the base's attributes, which take longer to make than a head."""
+
+    def __init__(self, *, keep_alive: bool) -> None:
+        self._keep_alive = keep_alive
+        self._eof_sent = True
 
 
-@lru_cache(maxsize=256)  # what stored answers show of their upstreams' headers is much the same
-def _lines(headers: Headers) -> str:
-    together = "".join(["".join(pair) for pair in headers])
-    if "\n" in together or "\r" in together:
-        raise ValueError("a header has a line break in it")
-    return "".join([f"{name}: {value}\r\n" for name, value in headers])
-
-
-def _bodiless(request: web.BaseRequest, status: int) -> bool:
-    return request.method == "HEAD" or status in _BODILESS
+_KEPT: Final = _Sent(keep_alive=True)
+_CLOSING: Final = _Sent(keep_alive=False)
 
 
 async def send(request: web.BaseRequest, response: Response) -> web.StreamResponse:
     """Bring a response to its client, close its body and end its report."""
-    reply, body = Reply(response.head, response.lines), response.body
-    sent, complete = 0, False
+    body, sent, complete = response.body, 0, False
+    reply: web.StreamResponse = _KEPT if request.keep_alive else _CLOSING
     try:
         if isinstance(body, bytes):
-            await reply.whole(request, body, rfc822_formatted_time() if response.own else "")
+            await request.writer.write(_whole(request, response, body))
             sent = len(body)
         else:
+            reply = Reply(response.head, response.lines)
             await reply.prepare(request)
             async for chunk in body:
                 await reply.write(chunk)
@@ -108,3 +91,35 @@ async def send(request: web.BaseRequest, response: Response) -> web.StreamRespon
             await body.aclose()
         response.report.end(sent, complete=complete)
     return reply
+
+
+def _whole(request: web.BaseRequest, response: Response, body: bytes) -> bytes:
+    """Head and body, to leave in one write. The head states no length."""
+    date = f"date: {rfc822_formatted_time()}\r\n" if response.own else ""
+    if _bodiless(request, response.head.status):
+        return _start(request, response.head, response.lines + date, request.keep_alive)
+    lines = f"{response.lines}{date}content-length: {len(body)}\r\n"
+    return _start(request, response.head, lines, request.keep_alive) + body
+
+
+def _start(request: web.BaseRequest, head: Head, lines: str, keep: bool) -> bytes:
+    """The bytes before the body."""
+    new = request.version >= HttpVersion11
+    if keep != new:
+        lines += f"connection: {'keep-alive' if keep else 'close'}\r\n"
+    version, status = "1.1" if new else "1.0", head.status
+    reason = head.reason or _REASONS.get(status, "")
+    start = f"HTTP/{version} {status} {reason}\r\n{_spelled(head.headers)}{lines}\r\n"
+    return start.encode("utf-8", "surrogateescape")
+
+
+@lru_cache(maxsize=256)  # what stored answers show of their upstreams' headers is much the same
+def _spelled(headers: Headers) -> str:
+    together = "".join(["".join(pair) for pair in headers])
+    if "\n" in together or "\r" in together:
+        raise ValueError("a header has a line break in it")
+    return "".join([f"{name}: {value}\r\n" for name, value in headers])
+
+
+def _bodiless(request: web.BaseRequest, status: int) -> bool:
+    return request.method == "HEAD" or status in _BODILESS
