@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 _LARGE: Final = 1 << 20
 
+_TURN: Final = 256
+"""Items looked up in a row: in a batch of many thousands, other requests come in between."""
+
 _KEPT_THERE: Final = ("store_true", "stateful", "hosted_tools")
 """What is asked for by these lies, or will lie, at one node."""
 
@@ -200,7 +203,9 @@ class Origin:
     async def _known(self, lookup: Lookup, now: float, epoch: int) -> dict[Key, Entry]:
         """The items that are stored and fresh."""
         known: dict[Key, Entry] = {}
-        for key in set(lookup.items):
+        for number, key in enumerate(set(lookup.items)):
+            if number % _TURN == _TURN - 1:
+                await asyncio.sleep(0)
             found = await self._tiers.entry(key, lookup.request.tenant, epoch)
             outcome = evaluate(found, now, epoch, lookup.request.controls)
             if isinstance(outcome, Hit):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +22,17 @@ from tests.fakes import FakeClock
 epochs = Epochs(sys.argv[1], clock=FakeClock())
 for _ in range(200):
     epochs.bump()
+"""
+
+OPENS = """
+import sys
+from proxy.adapters.epoch import Epochs
+from tests.fakes import FakeClock
+
+try:
+    Epochs(sys.argv[1], clock=FakeClock())
+except OSError:
+    sys.exit(3)
 """
 
 
@@ -73,3 +85,18 @@ def test_bumps_of_several_processes_all_count(tmp_path: Path) -> None:
     assert [child.finish() for child in children] == [0, 0, 0]
     assert epochs.current() == before + 600
     epochs.close()
+
+
+def test_a_full_disk_is_an_error_and_no_death(tmp_path: Path) -> None:
+    """A page of memory without a place on the disk kills whoever touches it."""
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8k", "none", tmp_path], check=False
+    )
+    if mounted.returncode:
+        pytest.skip("only root may make a small disk")
+    try:
+        (tmp_path / "full").write_bytes(bytes(8192))
+        child = Offspring(OPENS, tmp_path / "epoch")
+        assert child.finish() == 3
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)

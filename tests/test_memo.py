@@ -41,3 +41,12 @@ def test_a_batch_of_many_items_is_not_remembered(items: int, known: bool) -> Non
     memo.put(b"a", lookup(arrival(body, path="/v1/embeddings")))
 
     assert (memo.get(b"a") is not None) == known
+
+
+@pytest.mark.parametrize(("length", "known"), [(256, True), (257, False)])
+def test_what_names_a_model_of_no_such_length_is_not_remembered(length: int, known: bool) -> None:
+    """Megabytes that a client calls a model would be held for as many requests as there is room."""
+    memo = Memo(2)
+    memo.put(b"a", lookup(arrival({**chat(), "model": "m" * length})))
+
+    assert (memo.get(b"a") is not None) == known

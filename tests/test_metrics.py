@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -246,3 +247,22 @@ def test_a_torn_file_of_another_worker_costs_only_its_numbers(tmp_path: Path) ->
     (tmp_path / "1.tally").write_bytes(b"\x84\xa8counters")
 
     assert value(metrics, "requests_total", HIT_LABELS) == 1
+
+
+def test_a_directory_that_was_swept_away_is_made_anew(tmp_path: Path) -> None:
+    """Machines sweep old directories for temporary files, also those of programs that run."""
+    metrics = Metrics(tmp_path / "run", "0")
+    metrics.publish()
+    shutil.rmtree(tmp_path / "run")
+    metrics.publish()
+
+    assert (tmp_path / "run" / "0.tally").exists()
+    assert (tmp_path / "run").stat().st_mode & 0o777 == 0o700
+
+
+def test_where_nothing_can_be_written_numbers_are_lost_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("no directory")
+    metrics = Metrics(tmp_path / "run", "0")
+    metrics(HIT)
+
+    metrics.publish()

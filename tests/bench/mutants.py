@@ -1,6 +1,6 @@
 """Deliberate breakages, one at a time: does a test notice each of them?
 
-    python -m tests.bench.mutants            # all of mutations.toml, about two minutes
+    python -m tests.bench.mutants            # all of mutations.toml, a few minutes
     python -m tests.bench.mutants --list     # what is broken, and what that would do to a user
     python -m tests.bench.mutants --only 7
 

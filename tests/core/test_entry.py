@@ -50,6 +50,7 @@ def test_lifetimes_add_up_from_when_the_answer_was_complete(
         ({"body": b"12345"}, OVERHEAD + 5),
         ({"headers": (("name", "value"), ("n", "v"))}, OVERHEAD + 11),
         ({"tags": ("one", "three")}, OVERHEAD + 8),
+        ({"model": "m-small"}, OVERHEAD + 7),
     ],
 )
 def test_all_that_a_client_or_an_upstream_can_make_long_has_weight(

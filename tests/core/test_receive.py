@@ -127,6 +127,10 @@ def test_the_codings_a_client_takes(accepted: str, expected: set[str]) -> None:
     assert codings((("Accept-Encoding", accepted),)) == expected
 
 
+def test_an_endless_list_of_codings_is_not_held() -> None:
+    assert codings((("Accept-Encoding", "gzip," + "x," * 200),)) == frozenset()
+
+
 def test_our_own_object_is_a_control_and_goes() -> None:
     request = lookup(arrival(chat(cache={"ttl": 5}))).request
 

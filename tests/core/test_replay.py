@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from proxy.core import sse
 from proxy.core.endpoint import Endpoint
 from proxy.core.entry import Form
-from proxy.core.replay import failure, merged, replay, zeroed
+from proxy.core.replay import UsageFilter, failure, merged, replay, zeroed
 
 HEAD: dict[str, Any] = {"id": "c", "object": "chat.completion", "created": 1, "model": "m"}
 CHOICE = {"index": 0, "message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}
@@ -270,3 +270,11 @@ def test_a_broken_stream_says_so(endpoint: Endpoint, name: str, said: dict[str, 
     (event,) = sse.split(failure(endpoint, "m", "c"))
 
     assert (sse.name(event), orjson.loads(sse.data(event) or b"")) == (name, said)
+
+
+def test_an_event_without_end_is_passed_on_and_not_held() -> None:
+    hidden = UsageFilter()
+    passed = [hidden.feed(chunk) for chunk in (b"data: ", *[b"x" * (1 << 20)] * 33, b"\n\n")]
+
+    assert max(map(len, passed)) > 1 << 25
+    assert b"".join(passed) == b"data: " + b"x" * (33 << 20) + b"\n\n"

@@ -139,3 +139,15 @@ def test_a_framed_payload_is_read_back() -> None:
 
     assert (sse.name(event), sse.data(event)) == ("message_stop", b"{}")
     assert sse.split(event + sse.DONE) == [event, sse.DONE]
+
+
+def test_what_is_held_can_be_given_up() -> None:
+    """An event without end would otherwise be held without end."""
+    splitter = sse.Splitter()
+    assert splitter.feed(b"data: 1\n\ndata: ") == [b"data: 1\n\n"]
+    assert splitter.feed(b"22") == []
+    assert splitter.held == 8
+
+    assert splitter.release() == b"data: 22"
+    assert splitter.held == 0
+    assert splitter.feed(b"3\n\n") == [b"3\n\n"]

@@ -200,6 +200,65 @@ async def test_headers_have_room_and_an_end(gateway: Gateway, upstream: Channel)
     assert upstream.calls == 1
 
 
+async def test_all_headers_together_have_an_end(gateway: Gateway, upstream: Channel) -> None:
+    """Lines that are within their limit could otherwise fill the memory."""
+    many = [(f"X-Long-{n}", "x" * 20_000) for n in range(10)]
+    endless = await post(gateway.port, upstream.key, ASKED, *many)
+
+    assert endless.status == 431
+    assert set(endless.json()["error"]) == {"message", "type", "param", "code"}
+    assert upstream.calls == 0
+
+
+@pytest.mark.parametrize("target", ["@{}", "x@{}", "{}"])
+async def test_a_target_without_a_path_never_leads_to_another_host(
+    gateway: Gateway, upstream: Channel, target: str
+) -> None:
+    """Behind the upstream's address it would be another address, which was sent the credential."""
+    host = upstream.url.removeprefix("http://").removesuffix("/v1")
+    given = [("x-api-key", upstream.key)]
+    got = await ask(gateway.port, "CONNECT", target.format(host), given)
+
+    assert (got.status, got.json()["error"]["code"]) == (400, "invalid_target")
+    assert upstream.calls == 0
+
+
+async def test_an_answer_that_is_not_final_is_none(gateway: Gateway, upstream: Channel) -> None:
+    """A switch of protocols that nobody asked for must not reach a client that waits for JSON."""
+    upstream.reply(
+        Reply((b"HTTP/1.1 101 Switching Protocols\r\n\r\n",), silent=True, framing="given")
+    )
+    got = await post(gateway.port, upstream.key, ASKED)
+
+    assert (got.status, got.json()["error"]["code"]) == (502, "upstream_error")
+
+
+async def test_a_large_json_answer_is_not_held(gateway: Gateway, upstream: Channel) -> None:
+    end = upstream.gate()
+    large = Reply((b" {" + b" " * (17 << 20), end, b"}"), framing="chunked")
+    upstream.reply(large)
+    async with await Connection.to(gateway.port) as connection:
+        given = [("Authorization", f"Bearer {upstream.key}"), JSON_TYPE]
+        sent = json.dumps(ASKED).encode()
+        await connection.send(spelled("POST", "/v1/chat/completions", given, sent))
+        assert (await connection.head()).status == 200
+        assert await connection.piece()
+        end.open()
+        assert (await connection.rest()).endswith(b"}")
+
+
+async def test_a_connection_that_upstreams_may_be_closing_is_not_used(
+    gateway: Gateway, upstream: Channel
+) -> None:
+    """Node, vLLM and llama.cpp close an idle connection after five seconds; a request that meets
+    the close would fail."""
+    for wait in (0.0, 4.2):
+        await asyncio.sleep(wait)
+        assert (await post(gateway.port, upstream.key, {**ASKED, "seed": wait})).status == 200
+
+    assert upstream.seen[0].peer != upstream.seen[1].peer
+
+
 async def test_long_answer_headers_pass(gateway: Gateway, upstream: Channel) -> None:
     upstream.reply(Reply((b"{}",), headers=(JSON_TYPE, ("X-Long", "y" * 20_000))))
     got = await ask(gateway.port, "GET", "/v1/x", [("Authorization", f"Bearer {upstream.key}")])

@@ -46,7 +46,8 @@ class Reply(web.StreamResponse):
             framing = "transfer-encoding: chunked\r\n"
         else:
             self._keep_alive = False
-        await writer.write(_start(request, self._given, self._lines + framing, self._keep_alive))
+        lines = f"{_spelled(self._given.headers)}{self._lines}{framing}"
+        await writer.write(_start(request, self._given, lines, self._keep_alive))
         writer.length = most  # not earlier: the writer would count the head
         if framing:
             writer.enable_chunking()
@@ -95,30 +96,38 @@ async def send(request: web.BaseRequest, response: Response) -> web.StreamRespon
 
 def _whole(request: web.BaseRequest, response: Response, body: bytes) -> bytes:
     """Head and body, to leave in one write. The head states no length."""
-    date = f"date: {rfc822_formatted_time()}\r\n" if response.own else ""
-    if _bodiless(request, response.head.status):
-        return _start(request, response.head, response.lines + date, request.keep_alive)
-    lines = f"{response.lines}{date}content-length: {len(body)}\r\n"
-    return _start(request, response.head, lines, request.keep_alive) + body
+    head = response.head
+    if response.own:
+        date = rfc822_formatted_time()
+        lines = f"{_repeated(head.headers)}{response.lines}date: {date}\r\n"
+    else:
+        lines = f"{_spelled(head.headers)}{response.lines}"
+    if _bodiless(request, head.status):
+        return _start(request, head, lines, request.keep_alive)
+    lines = f"{lines}content-length: {len(body)}\r\n"
+    return _start(request, head, lines, request.keep_alive) + body
 
 
 def _start(request: web.BaseRequest, head: Head, lines: str, keep: bool) -> bytes:
-    """The bytes before the body."""
+    """The bytes before the body. `lines`: all headers but the connection's own."""
     new = request.version >= HttpVersion11
     if keep != new:
         lines += f"connection: {'keep-alive' if keep else 'close'}\r\n"
     version, status = "1.1" if new else "1.0", head.status
     reason = head.reason or _REASONS.get(status, "")
-    start = f"HTTP/{version} {status} {reason}\r\n{_spelled(head.headers)}{lines}\r\n"
+    start = f"HTTP/{version} {status} {reason}\r\n{lines}\r\n"
     return start.encode("utf-8", "surrogateescape")
 
 
-@lru_cache(maxsize=256)  # what stored answers show of their upstreams' headers is much the same
 def _spelled(headers: Headers) -> str:
     together = "".join(["".join(pair) for pair in headers])
     if "\n" in together or "\r" in together:
         raise ValueError("a header has a line break in it")
     return "".join([f"{name}: {value}\r\n" for name, value in headers])
+
+
+# What stored answers show of their upstreams' headers is much the same for all.
+_repeated: Final = lru_cache(maxsize=256)(_spelled)
 
 
 def _bodiless(request: web.BaseRequest, status: int) -> bool:
