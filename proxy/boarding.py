@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from proxy.core.decision import Found
-from proxy.core.delivery import serves
-from proxy.delivery import NoOtherFormError, live
+from proxy.core.delivery import UnlikeError, serves
+from proxy.delivery import live
 from proxy.ports import UpstreamError
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 UNWELL: Final = frozenset((429, 500, 502, 503, 504))
 """Upstream answers that a stored one is better than (RFC 5861 §4, and being told to wait)."""
 
-_OF_THE_CALLER: Final = frozenset((401, 403, 408, 429))
-"""Refusals that have nothing to do with how the request was written."""
+_OF_THE_MOMENT: Final = frozenset((408, 429))
+"""Refusals that have nothing to do with how the request was written, or with whose key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +32,13 @@ class Live:
     joined: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Unlike:
-    """What another request was answered is no answer to this one: it is to ask for itself.
-
-    Another spelling of the question was refused, where this one may be valid; or the answer has
-    not the form, the coding or the usage that this one wants.
-    """
-
-
-Boarded: TypeAlias = Live | Found | Unlike
+Boarded: TypeAlias = Live | Found
 
 
 async def board(reader: Reader, lookup: Lookup, *, joined: bool, rescue: bool) -> Boarded:
     """What the flight has for this request. The reader is left, unless its body is read on.
 
-    `rescue`: whether a stored answer is at hand. Raises: UpstreamError.
+    `rescue`: whether a stored answer is at hand. Raises: UpstreamError, UnlikeError.
     """
     boarded: Boarded | None = None
     try:
@@ -61,18 +52,17 @@ async def board(reader: Reader, lookup: Lookup, *, joined: bool, rescue: bool) -
 async def _boarded(reader: Reader, lookup: Lookup, *, joined: bool, rescue: bool) -> Boarded:
     head, flight = await reader.head(), reader.flight
     if flight.found is not None:
-        return flight.found if _suits(flight.found, flight.raw, lookup) else Unlike()
+        if not _suits(flight.found, flight.raw, lookup):
+            raise UnlikeError
+        return flight.found
     if head.status in UNWELL and rescue:
         raise UpstreamError(flight.node, "status", "the upstream is unwell", head.status)
     joined = joined or flight.followed
-    refused = 400 <= head.status < 500 and head.status not in _OF_THE_CALLER
+    refused = 400 <= head.status < 500 and head.status not in _OF_THE_MOMENT
     uncounted = lookup.request.wants_usage and not flight.counted
     if joined and (uncounted or (refused and flight.raw != lookup.raw)):
-        return Unlike()
-    try:
-        head, body = await live(head, reader, lookup.request, flight.asked, joined=joined)
-    except NoOtherFormError:
-        return Unlike()
+        raise UnlikeError
+    head, body = await live(head, reader, lookup.request, flight.asked, joined=joined)
     return Live(head, body, joined)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from proxy.core.coding import CodingError, decoded, decoder
-from proxy.core.delivery import form, retyped, wanted
+from proxy.core.delivery import UnlikeError, form, retyped, wanted
 from proxy.core.endpoint import Endpoint
 from proxy.core.headers import end_to_end, shared, without
 from proxy.core.message import Head
@@ -102,10 +102,6 @@ class Events:
         await self._body.aclose()
 
 
-class NoOtherFormError(Exception):
-    """An answer that another request asked for and that has not the form this one wants."""
-
-
 async def live(
     head: Head,
     body: Body,
@@ -121,7 +117,7 @@ async def live(
     `verbatim`: with this very request, so nothing in it is hidden.
 
     Raises: UpstreamError where the answer breaks off before its first byte could be passed on,
-    NoOtherFormError.
+    UnlikeError.
     """
     headers = end_to_end(head.headers)
     if joined:
@@ -129,7 +125,7 @@ async def live(
     shape, arriving = form(head), _Arriving(head, headers, body, request, joined)
     other = joined and head.status == 200 and asked != wanted(request) and shape is not None
     if joined and not arriving.readable and (other or not arriving.taken):
-        raise NoOtherFormError
+        raise UnlikeError
     if other and shape is not None:
         return await arriving.in_other_form(shape)
     match shape:
@@ -170,15 +166,15 @@ class _Arriving:
         return all(coding in self.request.codings for coding in codings)
 
     async def in_other_form(self, shape: Form) -> tuple[Head, bytes]:
-        """The whole answer in the form that is wanted. Raises: NoOtherFormError."""
+        """The whole answer in the form that is wanted. Raises: UnlikeError."""
         whole = await held(self.body, _MOST)
         if not isinstance(whole, bytes):
-            raise NoOtherFormError
+            raise UnlikeError
         plain, request = _decoded(self.coding, whole), self.request
         to = wanted(request)
         found = replay(request.endpoint, shape, to, plain, usage=request.wants_usage)
         if found is None:
-            raise NoOtherFormError
+            raise UnlikeError
         return Head(200, retyped(without(self.headers, _CODED), to)), found
 
     def as_events(self, *, hide_usage: bool) -> tuple[Head, Body]:

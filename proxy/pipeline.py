@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from proxy.boarding import Live, Unlike, board
+from proxy.boarding import Live, board
 from proxy.core.decision import Found, Hit, Miss, Outcome, Stale, evaluate
-from proxy.core.delivery import serves, wanted
+from proxy.core.delivery import UnlikeError, serves, wanted
 from proxy.core.errors import RefusedError
 from proxy.core.message import Head
 from proxy.core.receive import raw_key, receive
@@ -70,12 +70,17 @@ class Pipeline:
         try:
             match await self._receive(arrival, endpoint, report):
                 case Lookup() as lookup:
-                    outcome = await self._look(lookup)
-                    return await self._answer(arrival, lookup, outcome, report)
+                    return await self._shared(arrival, lookup, report)
                 case Bypass() as bypass:
                     return await self._pass(arrival, bypass, report)
         except REFUSED as error:
             raise refusal(error) from error
+
+    async def _shared(self, arrival: Arrival, lookup: Lookup, report: Report) -> Response:
+        try:
+            return await self._answer(arrival, lookup, await self._look(lookup), report)
+        except UnlikeError:  # what another request was answered is no answer to this one
+            return await self._pass(arrival, Bypass(lookup.request, "unlike"), report)
 
     async def _receive(self, arrival: Arrival, endpoint: Endpoint, report: Report) -> Intent:
         # Bytes that were understood before are known by their hash: no JSON is parsed twice.
@@ -152,8 +157,6 @@ class Pipeline:
                 return report.respond(head, body, status)
             case Found():
                 return self._stored(boarded, lookup, report, "HIT")
-            case Unlike():
-                return await self._pass(arrival, Bypass(lookup.request, "unlike"), report)
 
     def _join(self, arrival: Arrival, lookup: Lookup, miss: Miss) -> tuple[Reader, bool]:
         """A place at the flight for this key, and whether another request had started it."""

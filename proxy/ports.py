@@ -31,10 +31,9 @@ class Store(Protocol):
         Raises: StoreError.
         """
 
-    async def put(self, stored: Stored, now: float) -> None:
-        """Keep it, unless something asked for later is there. It may be dropped at any time.
-
-        Raises: StoreError.
+    async def put(self, stored: Stored, now: float) -> bool:
+        """Keep it; False: something asked for later is there, and stays. What is kept may be
+        dropped at any time. Raises: StoreError.
         """
 
     async def delete(self, key: Key) -> bool:

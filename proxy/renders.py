@@ -25,7 +25,7 @@ class Renders:
         self._held: dict[_Name, tuple[Headers, bytes]] = {}
 
     def get(self, entry: Entry, request: Request) -> tuple[Headers, bytes]:
-        """Headers and body of a stored answer as this request wants them."""
+        """Headers and body of a stored answer as this request wants them. Raises: UnlikeError."""
         if entry.form == "json" and not request.stream and not self._zero:
             return entry.headers, entry.body
         # A batch is as old as its oldest item: a newer one among the others shows in the ttl.

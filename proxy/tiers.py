@@ -134,14 +134,16 @@ class Tiers:
         return stored
 
     async def put(self, *stored: Stored) -> None:
-        """Store them in every tier; nearest first, so that this process has them at once."""
+        """Store them in every tier; farthest first, since it is the one that knows whether another
+        process has stored what was asked for later. Then no nearer tier may hold this."""
         await asyncio.gather(*(self._put(self._tiers, one) for one in stored))
 
     async def _put(self, tiers: tuple[Tier, ...], stored: Stored) -> None:
         now = self._clock.now()
-        for tier in tiers:
+        for tier in reversed(tiers):
             try:
-                await tier.store.put(stored, now)
+                if not await tier.store.put(stored, now):
+                    return
             except StoreError:
                 self._emit(TierFailed(tier.name, "put"))
 

@@ -97,7 +97,8 @@ class Worker:
         assert operators.server is not None
         async with asyncio.TaskGroup() as background:
             tasks = [background.create_task(loop) for loop in self._loops()]
-            await self._peers.start()
+            if parts.config.server.workers > 1:
+                await self._peers.start()
             server = await _listen(self._door, parts.config.server.host, ports[0])
             await _listen(operators.server, parts.config.admin.host, ports[1])
             gc.collect()

@@ -74,10 +74,12 @@ class FakeStore:
         stored = wire.decode(self.data.get(key, b""), key)
         return stored if stored is not None and stored.expires > now else None
 
-    async def put(self, stored: Stored, now: float) -> None:
+    async def put(self, stored: Stored, now: float) -> bool:
         held = await self.get(stored.key, now)
-        if held is None or held.asked <= stored.asked:
-            self.data[stored.key] = wire.encode(stored)
+        if held is not None and held.asked > stored.asked:
+            return False
+        self.data[stored.key] = wire.encode(stored)
+        return True
 
     async def delete(self, key: Key) -> bool:
         return self.data.pop(key, None) is not None
@@ -93,7 +95,7 @@ class BrokenStore:
     async def get(self, key: Key, now: float) -> Stored | None:
         raise self._refused()
 
-    async def put(self, stored: Stored, now: float) -> None:
+    async def put(self, stored: Stored, now: float) -> bool:
         raise self._refused()
 
     async def delete(self, key: Key) -> bool:

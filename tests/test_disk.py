@@ -260,7 +260,7 @@ async def test_an_entry_too_large_for_the_file_is_refused_and_drives_out_nobody(
     results = await asyncio.gather(large, small, return_exceptions=True)
 
     assert isinstance(results[0], StoreError)
-    assert results[1] is None
+    assert results[1] is True
     assert disk.stats().entries == 101
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -310,6 +311,18 @@ async def test_a_stream_without_usage_is_no_answer_for_who_wants_it() -> None:
 
     assert metered.outcome == "MISS"
     assert [(await stage.ask(body)).outcome for body in (STREAM, METERED)] == ["HIT", "HIT"]
+
+
+async def test_a_stored_answer_without_the_other_form_is_asked_for_alone() -> None:
+    odd = answers.chat("hi") | {"vast": 12345678901234567890123}
+    stage = Stage(Answer((json.dumps(odd).encode(),), headers=JSON), streaming())
+    await stage.ask()
+    await settle()
+    got = await stage.ask(STREAM)
+
+    assert (got.outcome, got.head.get("content-type")) == ("BYPASS", "text/event-stream")
+    assert await got.body() == b"".join(streamed())
+    assert (await stage.ask()).outcome == "HIT"
 
 
 async def test_no_cache_asks_anew_and_overwrites() -> None:

@@ -245,3 +245,16 @@ async def test_an_answer_that_is_not_current_is_found_where_there_is_no_newer_on
 
     assert found is not None
     assert found.tier == "memory"
+
+
+async def test_an_answer_that_came_too_late_is_held_in_no_tier() -> None:
+    """Another worker asked later and has stored it: what we waited for is the older one."""
+    near, far = FakeStore(), FakeStore()
+    house = House(near, far)
+    await far.put(answer(asked=NOW, body=b"later"), NOW)
+    await house.tiers.put(answer(asked=NOW - 5.0, body=b"earlier"))
+    found = await house.tiers.find(LOOKUP)
+
+    assert found is not None
+    assert found.entry.body == b"later"
+    assert (await near.get(LOOKUP.key, NOW)) == found.entry

@@ -105,7 +105,7 @@ class Http:
         )
         # A subclass does as well, which the declared type, being invariant, cannot say.
         connector._factory = partial(_Connection, loop=connector._loop)  # type: ignore[assignment]
-        return aiohttp.ClientSession(
+        session = aiohttp.ClientSession(
             connector=connector,
             # Cookies are the client's own: a shared jar would hand them from user to user.
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -116,6 +116,9 @@ class Http:
             max_field_size=_LINE,
             max_headers=1024,
         )
+        # It would send PUT and DELETE again, an upload that is used up included.
+        session._retry_connection = False
+        return session
 
     async def send(self, call: Call) -> HttpResponse:
         """The node's answer, once its head is there. Raises: UpstreamError."""

@@ -57,9 +57,9 @@ class Memory:
         """What is held; never raises."""
         return self.peek(key, now)
 
-    async def put(self, stored: Stored, now: float) -> None:
-        """Hold it, unless something asked for later is held; never raises."""
-        self.keep(stored, now)
+    async def put(self, stored: Stored, now: float) -> bool:
+        """Hold it; False: something asked for later is held. Never raises."""
+        return self.keep(stored, now)
 
     async def delete(self, key: Key) -> bool:
         """Forget it; whether it was held."""
@@ -76,25 +76,26 @@ class Memory:
         self._asked_for[place] = 1
         return self._held[place]
 
-    def keep(self, stored: Stored, now: float) -> None:
+    def keep(self, stored: Stored, now: float) -> bool:
         """`put` without a coroutine."""
         self._glance_for_expired(now)
         place = self._places.get(stored.key)
         if place is not None:
             held = self._held[place]
             if held is not None and held.asked > stored.asked and self._until[place] > now:
-                return
+                return False
         until, weight = min(now + self._ttl, stored.expires), stored.weight
         if until <= now or weight * _LARGEST_SHARE > self._max_bytes:
             # What was held is older than what is now right, so it may not stay either.
             self.drop(stored.key)
-            return
+            return True
         if place is None:
             self._make_room(weight, now)
             place = self._insert(stored.key)
         self._held[place], self._until[place] = stored, until
         self._weigh(place, weight)
         self._make_room(0, now, spare=place)
+        return True
 
     def drop(self, key: Key) -> bool:
         """`delete` without a coroutine."""

@@ -20,6 +20,14 @@ _TYPE: Final[dict[Form, str]] = {
 }
 
 
+class UnlikeError(Exception):
+    """What another request was answered is no answer to this one: it is to ask for itself.
+
+    The answer has not the form, the coding or the usage that this one wants; or another spelling
+    of the question was refused, where this one may be valid.
+    """
+
+
 def wanted(request: Request) -> Form:
     """The form that this request asks for."""
     return "events" if request.stream else "json"
@@ -47,15 +55,12 @@ def retyped(headers: Headers, to: Form) -> Headers:
 def rendered(entry: Entry, request: Request, *, zero: bool) -> tuple[Headers, bytes]:
     """Headers and body of a stored answer as this request wants them.
 
-    An answer that cannot be rendered in the other form is shown in its own: an error, say, is
-    JSON for everyone.
+    What is no success is JSON for everyone. Raises: UnlikeError where it has not the form wanted.
     """
     want = wanted(request) if entry.status == 200 else entry.form
     endpoint = Endpoint(entry.endpoint)
     body = replay(endpoint, entry.form, want, entry.body, usage=request.wants_usage)
-    headers = entry.headers
     if body is None:
-        want, body = entry.form, entry.body
-    elif want != entry.form:
-        headers = retyped(headers, want)
+        raise UnlikeError
+    headers = entry.headers if want == entry.form else retyped(entry.headers, want)
     return headers, zeroed(endpoint, want, body) if zero else body

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import orjson
@@ -15,6 +16,9 @@ from proxy.core.render import chat, messages, responses, transcript
 _ASKED: Final = (Endpoint.CHAT, Endpoint.COMPLETIONS)
 """Where a stream has usage only if the request asked for it."""
 
+_VAST: Final = re.compile(rb"(?<![\d.])\d{20,}(?![\d.eE])")
+"""An integer that may not fit into 64 bits, which the JSON library here makes a float of."""
+
 
 def replay(
     endpoint: Endpoint, stored: Form, wanted: Form, body: bytes, *, usage: bool
@@ -26,6 +30,8 @@ def replay(
     if stored == wanted:
         hide = wanted == "events" and not usage and endpoint in _ASKED
         return tokens.hidden_all(body) if hide else body
+    if _VAST.search(body):
+        return None
     try:
         return _events(endpoint, body, usage) if wanted == "events" else _json(endpoint, body)
     # Nested deeper than can be written. What cannot be rendered is asked for again.
@@ -93,7 +99,7 @@ def _events(endpoint: Endpoint, body: bytes, usage: bool) -> bytes | None:
 
 def zeroed(endpoint: Endpoint, form: Form, body: bytes) -> bytes:
     """An answer whose usage says that it cost nothing; all else stays as it is."""
-    if b'"usage"' not in body:
+    if b'"usage"' not in body or _VAST.search(body):
         return body
     try:
         if form == "json":

@@ -79,15 +79,15 @@ class Disk:
         """What is stored; whatever is torn, foreign or expired is None. Raises: StoreError."""
         return self.peek(key, now)
 
-    async def put(self, stored: Stored, now: float) -> None:
-        """Store it, unless something asked for later is there. After this every worker finds it.
+    async def put(self, stored: Stored, now: float) -> bool:
+        """Store it, so that every worker finds it; False: something asked for later is there.
 
         Cancelling gives up waiting, not writing. Raises: StoreError.
         """
         weight = OVERHEAD + stored.weight
         if self._queued + weight > _QUEUED:
             raise StoreError(TIER, "too many writes are waiting")
-        await self._done(Put(stored, now), weight)
+        return bool(await self._done(Put(stored, now), weight))
 
     async def delete(self, key: Key) -> bool:
         """Forget it; whether it was there. Raises: StoreError."""
