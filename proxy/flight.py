@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 from proxy.core.message import Head
+from proxy.ports import UpstreamError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 Name: TypeAlias = "tuple[Key, int]"
 """Key and epoch: who asks after an invalidation must not board what was asked before it."""
+
+
+PATIENCE: Final = 30.0
 
 
 class _Signal:
@@ -37,10 +41,10 @@ class Flight:
     Written by one task, which belongs to the table and to no request.
     """
 
-    def __init__(self, name: Name, *, keep: bool, limit: int) -> None:
-        self.name = name
-        self.limit = limit
-        """Bytes held before readers have to keep up; see `write`."""
+    def __init__(self, name: Name, *, keep: bool, limit: int, patience: float = PATIENCE) -> None:
+        """`limit`: bytes held before readers have to keep up, `patience`: seconds that a stalled
+        one may then hold up others; see `write`."""
+        self.name, self.limit, self.patience = name, limit, patience
         self.keep = keep
         """Goes on without readers: a refresh, or an abandoned answer that shall be stored."""
         self.head: Head | None = None
@@ -77,7 +81,8 @@ class Flight:
         """More of the body is here.
 
         An answer beyond the limit is no longer held whole: what every reader has passed is
-        dropped, and the upstream waits for the slowest. It can be neither boarded nor stored.
+        dropped, and the upstream waits for the slowest, though not for ever where that holds up
+        others. It can be neither boarded nor stored.
         """
         self.chunks.append(chunk)
         self.size += len(chunk)
@@ -86,10 +91,18 @@ class Flight:
             places = (reader.position - self.dropped for reader in self.readers)
             passed = min(places, default=len(self.chunks))
             if not passed:
-                await self.progress.wait()
+                await self._slowest()
             self.size -= sum(map(len, self.chunks[:passed]))
             del self.chunks[:passed]
             self.dropped += passed
+
+    async def _slowest(self) -> None:
+        try:
+            async with asyncio.timeout(self.patience if len(self.readers) > 1 else None):
+                await self.progress.wait()
+        except TimeoutError:
+            for reader in [one for one in self.readers if one.position <= self.dropped]:
+                reader.lose()
 
     def board(self, found: Found) -> None:
         """The answer is stored already: the readers are to take it from there."""
@@ -120,6 +133,7 @@ class Reader:
     def __init__(self, flight: Flight, leave: Callable[[Flight], None]) -> None:
         self.flight = flight
         self._leave: Callable[[Flight], None] | None = leave
+        self.lost = False
         self.position = 0
         """The next chunk to read, counted from the first."""
 
@@ -145,10 +159,17 @@ class Reader:
             if flight.error is not None:
                 raise flight.error
             await flight.news.wait()
+        if self.lost:
+            raise UpstreamError(flight.node, "cut", "the answer was read too slowly")
         start = self.position - flight.dropped
         self.position = flight.dropped + len(flight.chunks)
         flight.progress.tell()
         return b"".join(flight.chunks[start:])
+
+    def lose(self) -> None:
+        """Give up the place: others have waited too long for this reader."""
+        self.lost = True
+        self.flight.readers.discard(self)
 
     async def aclose(self) -> None:
         leave, self._leave = self._leave, None

@@ -546,3 +546,23 @@ async def test_readers_are_counted(sky: Sky) -> None:
     await first.aclose()
 
     assert repr(sky.flights) == "<Flights flying=2 readers=2>"
+
+
+async def test_a_stalled_reader_loses_its_place_and_the_others_go_on() -> None:
+    """Beyond the limit only; up to it every reader takes its own time."""
+    flight = Flight((key("a"), 0), keep=False, limit=10, patience=0.01)
+    stalled, reading = (Reader(flight, lambda _: None) for _ in range(2))
+    flight.readers |= {stalled, reading}
+    flight.open(HEAD, "gpu", "events")
+    got = asyncio.create_task(collected(reading))
+    for _ in range(4):
+        await flight.write(b"eight by")
+    flight.land()
+
+    assert await got == b"eight by" * 4
+    with pytest.raises(UpstreamError, match="too slowly"):
+        await anext(stalled)
+
+
+async def collected(reader: Reader) -> bytes:
+    return b"".join([chunk async for chunk in reader])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from proxy.core.endpoint import Endpoint
@@ -30,6 +31,10 @@ def reason(endpoint: Endpoint, fields: Fields) -> Reason | None:
             assert_never(endpoint)
 
 
+_SEARCHING: Final = re.compile(r"-search-(?:preview|api)|:online$")
+"""Models that search the web unasked: OpenAI's, and OpenRouter's with its suffix."""
+
+
 def _is_switch(value: Any) -> bool:
     return value is None or isinstance(value, bool)
 
@@ -38,7 +43,7 @@ def _chat(fields: Fields) -> Reason | None:
     modalities = fields.get("modalities")
     if fields.get("store"):
         return "store_true"
-    if fields.get("web_search_options") is not None:
+    if _searches(fields):
         return "web_search"
     if fields.get("audio") is not None or (isinstance(modalities, list) and "audio" in modalities):
         return "audio_output"
@@ -47,6 +52,11 @@ def _chat(fields: Fields) -> Reason | None:
     if any(tool.get("type") not in _OURS for tool in _objects(fields.get("tools"))):
         return "hosted_tools"
     return None
+
+
+def _searches(fields: Fields) -> bool:
+    asked = fields.get("web_search_options") is not None or bool(fields.get("plugins"))
+    return asked or _SEARCHING.search(str(fields.get("model", ""))) is not None
 
 
 def _responses(fields: Fields) -> Reason | None:
