@@ -1,4 +1,4 @@
-.PHONY: install run test bench load lint clean
+.PHONY: install run test bench mutants load lint clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -44,6 +44,10 @@ lint: $(TESTABLE)
 
 bench: $(TESTABLE)
 	$(BIN)/python -m tests.bench.hits
+
+# Breaks the code on purpose, one line at a time, and sees whether a test notices.
+mutants: $(TESTABLE)
+	$(BIN)/python -m tests.bench.mutants
 
 # Against `make run` in another terminal; `make load LOAD="-u 200 -r 50 -t 5m"` for more.
 LOAD ?= -u 50 -r 10 -t 60s

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 from proxy.core.batch import whole
@@ -134,18 +135,25 @@ class Tiers:
         return stored
 
     async def put(self, *stored: Stored) -> None:
-        """Store them in every tier; farthest first, since it is the one that knows whether another
-        process has stored what was asked for later. Then no nearer tier may hold this."""
+        """Store them in every tier; nearest first, so that this process has them at once."""
         await asyncio.gather(*(self._put(self._tiers, one) for one in stored))
 
     async def _put(self, tiers: tuple[Tier, ...], stored: Stored) -> None:
         now = self._clock.now()
-        for tier in reversed(tiers):
+        for depth, tier in enumerate(tiers):
             try:
-                if not await tier.store.put(stored, now):
-                    return
+                kept = await tier.store.put(stored, now)
             except StoreError:
                 self._emit(TierFailed(tier.name, "put"))
+                continue
+            if not kept:
+                # Another process asked later and has stored it: what we hold is the older answer.
+                return await self._retract(tiers[:depth], stored)
+
+    async def _retract(self, tiers: tuple[Tier, ...], stored: Stored) -> None:
+        for tier in tiers:
+            with suppress(StoreError):
+                await tier.store.delete(stored.key)
 
     async def delete(self, key: Key) -> bool:
         """Forget it everywhere; whether any tier had it."""
