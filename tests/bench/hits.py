@@ -13,9 +13,10 @@ protocol on C kept-alive connections:
 
 In each round, each scenario's gateway and reference are measured one right after the other, S
 seconds each, which of them first changing by round. A ratio is taken within a round, the median of
-the rounds is reported: other work on the machine falls on both. CPU is that of the serving
-processes (supervisor and worker), a request, whatever the rate was. Exit code 1: a target of
-`TARGETS` was missed.
+the rounds is reported: other work on the machine falls on both. Many short rounds tell more than
+few long ones, since a virtual machine's speed changes from one second to the next. CPU is that of
+the serving processes (supervisor and worker) for each request. Exit code 1: a target of `TARGETS`
+was missed.
 """
 
 from __future__ import annotations
@@ -161,8 +162,8 @@ TITLE: Final = (
 def main() -> int:
     """Measure and judge; the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.hits", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--rounds", type=int, default=25)
+    parser.add_argument("--seconds", type=float, default=0.4)
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--only", nargs="*", default=[], help="words of scenario names")
     args = parser.parse_args()
