@@ -175,6 +175,7 @@ def _pipeline(site: _Site, parts: Parts) -> Pipeline:
         renders=Renders(cache.memory.max_bytes // 4, zero_usage=cache.usage_on_hit == "zero"),
         epoch=parts.stores.epochs.current,
         clock=clock,
+        alone=site.alone,
     )
 
 

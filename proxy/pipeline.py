@@ -64,6 +64,8 @@ class Pipeline:
     renders: Renders
     epoch: Callable[[], int]
     clock: Clock
+    alone: bool = False
+    """Whether no other worker could fly for the same key."""
 
     async def serve(self, arrival: Arrival, endpoint: Endpoint, report: Report) -> Response:
         """Answer a request to an operation whose answers may be stored. Raises: RefusedError."""
@@ -186,7 +188,7 @@ class Pipeline:
     async def _fly(self, arrival: Arrival, lookup: Lookup, flight: Flight) -> None:
         """Once per flight, in a task of its own: find the answer, or fetch and keep it."""
         flight.raw = lookup.raw
-        if not lookup.request.controls.read:
+        if self.alone or not lookup.request.controls.read:
             return await self.origin.fetch(arrival, lookup, flight)
         async with self.sharing.lead(flight) as leads:
             if not leads:

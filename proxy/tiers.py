@@ -136,7 +136,10 @@ class Tiers:
 
     async def put(self, *stored: Stored) -> None:
         """Store them in every tier; nearest first, so that this process has them at once."""
-        await asyncio.gather(*(self._put(self._tiers, one) for one in stored))
+        if len(stored) == 1:
+            await self._put(self._tiers, stored[0])
+        else:  # together, so that a tier can take them as one
+            await asyncio.gather(*(self._put(self._tiers, one) for one in stored))
 
     async def _put(self, tiers: tuple[Tier, ...], stored: Stored) -> None:
         now = self._clock.now()

@@ -50,7 +50,7 @@ def identity(
         items = _items(kept, scope)
     second = None
     if rules.normalizer is not None and request.controls.mode != "exact":
-        second = _normalized(kept, found, rules.normalizer)
+        second = _normalized(kept, body, found, rules.normalizer)
     return Identity(
         key=scope.key("exact", body),
         normalized=None if second is None else scope.key("normalized", second),
@@ -106,13 +106,18 @@ def _items(kept: Fields, scope: Scope) -> tuple[Key, ...]:
     return tuple(item.key("item", canonical.encoded(value)) for value in found[0])
 
 
-def _normalized(kept: Fields, found: Sequence[Place], normalizer: Normalizer) -> bytes | None:
+def _normalized(
+    kept: Fields, body: bytes, found: Sequence[Place], normalizer: Normalizer
+) -> bytes | None:
     """The canonical body with its texts normalized, or None if there is too much of them."""
     loose = [place for place in found if not place.literal]
     if not loose or _exceeds(loose, normalizer.max_bytes):
         return None
-    for place in loose:
-        place.holder[place.name] = normalizer.text(place.text)
+    texts = [normalizer.text(place.text) for place in loose]
+    if all(text == place.text for text, place in zip(texts, loose, strict=True)):
+        return body
+    for text, place in zip(texts, loose, strict=True):
+        place.holder[place.name] = text
     return canonical.encoded(kept)
 
 
