@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import secrets
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,6 +14,7 @@ from proxy.adapters.clock import SystemClock
 from proxy.adapters.disk.store import Disk
 from proxy.adapters.door.arrival import Limits
 from proxy.adapters.door.door import Door
+from proxy.adapters.door.lane import Lane
 from proxy.adapters.epoch import Epochs
 from proxy.adapters.http import Http
 from proxy.adapters.leases import Leases, NoLeases, leased
@@ -38,11 +37,12 @@ from proxy.origin import Origin
 from proxy.passing import Passing
 from proxy.pipeline import Pipeline
 from proxy.ports import StoreError
+from proxy.recall import Recall
 from proxy.renders import Renders
 from proxy.response import Report
 from proxy.sharing import Sharing
 from proxy.tiers import Tier, Tiers
-from proxy.worker import Parts, Stores, Worker
+from proxy.worker import Parts, Stores, Worker, soon
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -143,37 +143,27 @@ def _worker(site: _Site, slot: int) -> Worker:
     return Worker(parts, _door(site, parts))
 
 
-def _soon(emit: Emit) -> Emit:
-    """For other threads than the loop's."""
-    loop = asyncio.get_running_loop()
-
-    def emit_soon(event: Event) -> None:
-        with suppress(RuntimeError):  # a thread that outlives the loop tells nobody
-            loop.call_soon_threadsafe(emit, event)
-
-    return emit_soon
-
-
 def _stores(site: _Site, emit: Emit) -> Stores:
     memory = Memory(site.config.cache.memory.max_bytes, site.config.cache.memory.ttl)
     disk = _disk(site, emit)
-    tiers = [Tier("memory", memory, peek=memory.peek)]
+    tiers = [Tier("memory", memory, peek=memory.peek, keep=memory.keep)]
     if disk is not None:
         tiers.append(Tier("disk", disk, peek=disk.peek))
     return Stores(memory, disk, Tiers(tiers, site.clock, emit), _epochs(site))
 
 
 def _pipeline(site: _Site, parts: Parts) -> Pipeline:
-    cache, clock = site.config.cache, site.clock
+    cache, clock, stores = site.config.cache, site.clock, parts.stores
+    renders = Renders(cache.memory.max_bytes // 4, zero_usage=cache.usage_on_hit == "zero")
     return Pipeline(
         site.rules,
         memo=Memo(cache.memory.memo_entries),
-        tiers=parts.stores.tiers,
+        tiers=stores.tiers,
         flights=parts.flights,
         sharing=Sharing(parts.leases, NoPeers() if site.alone else UnixPeers(), clock),
         origin=parts.origin,
-        renders=Renders(cache.memory.max_bytes // 4, zero_usage=cache.usage_on_hit == "zero"),
-        epoch=parts.stores.epochs.current,
+        recall=Recall(stores.tiers, renders, stores.epochs.current, clock),
+        epoch=stores.epochs.current,
         clock=clock,
         alone=site.alone,
     )
@@ -193,14 +183,14 @@ def _disk(site: _Site, emit: Emit) -> Disk | None:
     if path is None:
         return None
     try:
-        return Disk(path, site.config.cache.disk.max_bytes, clock=site.clock, emit=_soon(emit))
+        return Disk(path, site.config.cache.disk.max_bytes, clock=site.clock, emit=soon(emit))
     except StoreError:  # the cache may fail; what it is in front of may not
         emit(TierFailed("disk", "open"))
         return None
 
 
 def _leases(site: _Site, address: Path, emit: Emit) -> Leases | NoLeases:
-    return leased(site.directory / "leases", str(address), clock=site.clock, emit=_soon(emit))
+    return leased(site.directory / "leases", str(address), clock=site.clock, emit=soon(emit))
 
 
 def _origin(site: _Site, upstreams: Sequence[Http], tiers: Tiers, emit: Emit) -> Origin:
@@ -246,5 +236,7 @@ def _door(site: _Site, parts: Parts) -> web.Server:
 
     body, request = settings.max_body_bytes, settings.max_request_bytes
     limits = Limits(body=body, request=request, header=settings.max_header_bytes)
-    door = Door(_pipeline(site, parts).serve, passing, tunnel.relay, report, limits)
+    pipeline, entries = _pipeline(site, parts), site.config.cache.memory.memo_entries
+    lane = Lane(pipeline.recall.at_once, report, entries)
+    door = Door(pipeline.serve, passing, tunnel.relay, report, limits, lane)
     return door.server(keepalive_timeout=settings.keepalive_timeout)

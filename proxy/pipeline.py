@@ -21,7 +21,6 @@ from proxy.boarding import Live, board
 from proxy.core.decision import Found, Hit, Miss, Outcome, Stale, evaluate
 from proxy.core.delivery import UnlikeError, serves, wanted
 from proxy.core.errors import RefusedError
-from proxy.core.message import Head
 from proxy.core.receive import raw_key, receive
 from proxy.core.request import Bypass, Lookup
 from proxy.core.status import Status
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from proxy.memo import Memo
     from proxy.origin import Origin
     from proxy.ports import Clock
-    from proxy.renders import Renders
+    from proxy.recall import Recall
     from proxy.response import Report, Response
     from proxy.sharing import Sharing
     from proxy.tiers import Tiers
@@ -61,7 +60,7 @@ class Pipeline:
     flights: Flights
     sharing: Sharing
     origin: Origin
-    renders: Renders
+    recall: Recall
     epoch: Callable[[], int]
     clock: Clock
     alone: bool = False
@@ -111,28 +110,15 @@ class Pipeline:
         report.key = lookup.key
         match outcome:
             case Hit(found):
-                return self._stored(found, lookup, report, "HIT")
+                report.recalled = lookup
+                return self.recall.stored(found, lookup, report, "HIT")
             case Stale(found):
                 if lookup.request.controls.store:
                     fly = partial(self._fly, arrival, lookup)
                     self.flights.refresh((lookup.key, self.epoch()), fly)
-                return self._stored(found, lookup, report, "STALE")
+                return self.recall.stored(found, lookup, report, "STALE")
             case Miss():
                 return await self._fetch(arrival, lookup, outcome, report)
-
-    def _stored(
-        self,
-        found: Found,
-        lookup: Lookup,
-        report: Report,
-        outcome: XCache,
-        failed: int | None = None,
-    ) -> Response:
-        entry = found.entry
-        report.tokens = entry.usage
-        headers, body = self.renders.get(entry, lookup.request)
-        status = Status.stored(outcome, found, self.clock.now(), lookup.shown, failed)
-        return report.respond(Head(entry.status, headers), body, status)
 
     async def _fetch(
         self, arrival: Arrival, lookup: Lookup, miss: Miss, report: Report
@@ -148,7 +134,7 @@ class Pipeline:
         except UpstreamError as error:
             if fallback is None:
                 raise
-            return self._stored(fallback, lookup, report, "STALE", failed=error.status)
+            return self.recall.stored(fallback, lookup, report, "STALE", failed=error.status)
         report.waited(since)
         match boarded:
             case Live(head, body, joined):
@@ -158,7 +144,7 @@ class Pipeline:
                 status = Status(outcome, miss.reason, key=lookup.shown, node=node, node_reason=why)
                 return report.respond(head, body, status)
             case Found():
-                return self._stored(boarded, lookup, report, "HIT")
+                return self.recall.stored(boarded, lookup, report, "HIT")
 
     def _join(self, arrival: Arrival, lookup: Lookup, miss: Miss) -> tuple[Reader, bool]:
         """A place at the flight for this key, and whether another request had started it."""

@@ -12,7 +12,7 @@ from proxy.core.status import Status, lines, outcome
 
 if TYPE_CHECKING:
     from proxy.core.message import Head
-    from proxy.core.request import Request
+    from proxy.core.request import Lookup, Request
     from proxy.ports import Body, Clock, Emit
 
 
@@ -53,6 +53,8 @@ class Report:
         self.request_id = request_id
         self.request: Request | None = None
         self.key = b""
+        self.recalled: Lookup | None = None
+        """What was looked for, where it was found fresh and without waiting."""
         self.arrived = 0
         """Bytes of the request's body."""
         self.tokens = _NO_TOKENS

@@ -21,18 +21,26 @@ if TYPE_CHECKING:
     from proxy.ports import Clock, Emit, Store
 
     Peek: TypeAlias = Callable[[Key, float], Stored | None]
+    Keep: TypeAlias = Callable[[Stored, float], bool]
 
 
 class Tier:
     """A store, its name, and the seconds that a read of it may take; 0: it cannot wait."""
 
     def __init__(
-        self, name: str, store: Store, timeout: float = 0.0, *, peek: Peek | None = None
+        self,
+        name: str,
+        store: Store,
+        timeout: float = 0.0,
+        *,
+        peek: Peek | None = None,
+        keep: Keep | None = None,
     ) -> None:
-        """`peek`: the store's `get` without a coroutine, if it has that."""
+        """`peek`, `keep`: the store's `get` and `put` without a coroutine, if it has those."""
         self.name = name
         self.store = store
         self.peek = peek
+        self.keep = keep
         self.get = self._in_time if timeout else store.get
         """Raises: StoreError, TimeoutError."""
         self._timeout = timeout
@@ -52,19 +60,25 @@ class Tiers:
         self._emit = emit
 
     def near(self, lookup: Lookup, epoch: int = 0) -> Found | None:
-        """The entry under the exact key, if the nearest tier has it and it is current: most hits,
-        and no waiting."""
-        tier, start = self._tiers[0], self._clock.mono()
-        if tier.peek is None or lookup.items:
-            return None
-        now = self._clock.now()
-        stored = tier.peek(lookup.key, now)
-        if not isinstance(stored, Entry) or stored.tenant != lookup.request.tenant:
-            return None
-        if not _is_current(stored, now, epoch):
-            return None
-        self._emit(TierLooked(tier.name, "hit", self._clock.mono() - start))
-        return Found(stored, tier.name, "exact")
+        """The entry under the exact key, if a tier that cannot wait has it and it is current: most
+        hits. A failing tier is none of this: the long way tells of it."""
+        now, start = self._clock.now(), self._clock.mono()
+        for depth, tier in enumerate(() if lookup.items else self._tiers):
+            if tier.peek is None:
+                return None
+            try:
+                stored = tier.peek(lookup.key, now)
+            except StoreError:
+                return None
+            if not isinstance(stored, Entry) or stored.tenant != lookup.request.tenant:
+                continue
+            if _is_current(stored, now, epoch):
+                for nearer in self._tiers[:depth]:
+                    if nearer.keep is not None:
+                        nearer.keep(stored, now)
+                self._emit(TierLooked(tier.name, "hit", self._clock.mono() - start))
+                return Found(stored, tier.name, "exact")
+        return None
 
     async def find(self, lookup: Lookup, epoch: int = 0) -> Found | None:
         """The entry under the exact key, else the one that the normalized key points to, else

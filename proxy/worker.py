@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from proxy.adapters.memory import Memory
     from proxy.adapters.metrics import Metrics
     from proxy.config import Config
+    from proxy.core.events import Event
     from proxy.flight import Reader
     from proxy.flights import Flights
     from proxy.origin import Origin
@@ -205,3 +206,14 @@ class Worker:
 async def _listen(server: web.Server, host: str, port: int) -> asyncio.Server:
     loop = asyncio.get_running_loop()
     return await loop.create_server(server, sock=listening(host, port), backlog=1024)
+
+
+def soon(emit: Emit) -> Emit:
+    """For other threads than the loop's."""
+    loop = asyncio.get_running_loop()
+
+    def emit_soon(event: Event) -> None:
+        with suppress(RuntimeError):  # a thread that outlives the loop tells nobody
+            loop.call_soon_threadsafe(emit, event)
+
+    return emit_soon

@@ -19,6 +19,7 @@ from proxy.memo import Memo
 from proxy.origin import Origin
 from proxy.pipeline import Pipeline
 from proxy.ports import UpstreamError
+from proxy.recall import Recall
 from proxy.renders import Renders
 from proxy.response import Report, Response
 from proxy.sharing import Sharing
@@ -142,7 +143,7 @@ class Stage:
                 emit=self.events.append,
                 max_entry_bytes=limit,
             ),
-            renders=Renders(1 << 20, zero_usage=False),
+            recall=Recall(held, Renders(1 << 20, zero_usage=False), lambda: self.epoch, self.clock),
             epoch=lambda: self.epoch,
             clock=self.clock,
         )

@@ -3,23 +3,71 @@
 from __future__ import annotations
 
 import traceback
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestHandler
 from multidict import CIMultiDict
 
+from proxy.adapters.door.lane import whole
 from proxy.core.errors import RefusedError, answer
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import TypeAlias
+
+    from proxy.adapters.door.lane import Lane
+
+    Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
 class Server(web.Server):
-    """aiohttp's server with our words for what is not HTTP."""
+    """aiohttp's server with our words for what is not HTTP, and a lane beside its parser."""
+
+    def __init__(self, handler: Handler, lane: Lane, **kwargs: Any) -> None:
+        super().__init__(handler, **kwargs)
+        self.lane = lane
 
     def __call__(self) -> RequestHandler:
-        return _Connection(self, loop=self._loop, **self._kwargs)
+        return Connection(self, loop=self._loop, **self._kwargs)
 
 
-class _Connection(RequestHandler):
+class Connection(RequestHandler):
+    """One client's connection."""
+
+    __slots__ = ("_apart", "_lane", "given")
+
+    def __init__(self, manager: Server, **kwargs: Any) -> None:
+        super().__init__(manager, **kwargs)
+        self._lane = manager.lane
+        self._apart = True
+        """Whether each request so far came whole and alone: none can reach into the next."""
+        self.given = b""
+        """The request that is being answered, if it came so."""
+
+    def data_received(self, data: bytes) -> None:
+        """Answer at once, or leave it to aiohttp."""
+        if not data:  # aiohttp's own way to look again at what it has
+            return super().data_received(data)
+        idle = self._is_idle()
+        if self._apart and idle:
+            answer = self._lane.take(data)
+            if answer is not None and self.transport is not None:
+                self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
+                self.transport.write(answer)
+                return
+        self._apart = self._apart and whole(data)
+        # Of requests that overlap it could not be told which one is answered.
+        self.given = data if self._apart and idle else b""
+        super().data_received(data)
+
+    def _is_idle(self) -> bool:
+        """Whether aiohttp waits for the next request, and the client reads what it is sent."""
+        waiting = self._waiter is not None and not self._waiter.done() and not self._messages
+        ending = self._close or self._force_close or self._upgraded
+        return waiting and not ending and not self._paused and not self._reading_paused
+
     def handle_error(
         self,
         request: web.BaseRequest,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 
 from proxy.adapters.door.arrival import encourage, opening, read, target
-from proxy.adapters.door.connection import Server, place
+from proxy.adapters.door.connection import Connection, Server, place
+from proxy.adapters.door.lane import Known
 from proxy.adapters.door.reply import send
 from proxy.core.endpoint import Endpoint, recognise
 from proxy.core.errors import RefusedError, answer
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from proxy.adapters.door.arrival import Limits, Opening
+    from proxy.adapters.door.lane import Lane
     from proxy.core.message import Headers
     from proxy.passing import Passing
     from proxy.response import Report, Response
@@ -41,7 +43,9 @@ class Door:
         tunnel: Tunnel,
         reports: Reports,
         limits: Limits,
+        lane: Lane,
     ) -> None:
+        self._lane = lane
         self._serve = serve
         self._passing = passing
         self._tunnel = tunnel
@@ -55,6 +59,7 @@ class Door:
         """An aiohttp server, to be bound to a socket."""
         return Server(
             self.handle,
+            self._lane,
             # A client that leaves ends its handler, and with it what only it was waiting for.
             handler_cancellation=True,
             access_log=None,
@@ -86,7 +91,17 @@ class Door:
             raise
         except RefusedError as error:
             return await self._refused(request, error, report, endpoint)
+        self._learn(request, told, report)
         return await send(request, response)
+
+    def _learn(self, request: web.BaseRequest, told: Opening, report: Report) -> None:
+        """Have the same bytes answered without all this, where the answer was at hand."""
+        connection = request.protocol
+        if report.recalled is None or not isinstance(connection, Connection):
+            return
+        if connection.given and request.keep_alive:
+            known = Known(report.recalled, report.endpoint, told.client_id, report.arrived)
+            self._lane.learn(connection.given, known)
 
     async def _refused(
         self,

@@ -94,6 +94,15 @@ async def send(request: web.BaseRequest, response: Response) -> web.StreamRespon
     return reply
 
 
+def replayed(response: Response, body: bytes) -> bytes:
+    """All bytes of a response of our own to a POST by HTTP/1.1, whose connection stays."""
+    head, date = response.head, rfc822_formatted_time()
+    reason = head.reason or _REASONS.get(head.status, "")
+    lines = f"{_repeated(head.headers)}{response.lines}date: {date}\r\n"
+    start = f"HTTP/1.1 {head.status} {reason}\r\n{lines}content-length: {len(body)}\r\n\r\n"
+    return start.encode("utf-8", "surrogateescape") + body
+
+
 def _whole(request: web.BaseRequest, response: Response, body: bytes) -> bytes:
     """Head and body, to leave in one write. The head states no length."""
     head = response.head

@@ -1,0 +1,130 @@
+"""The fast lane: what counts as one whole request, and what is remembered of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxy.adapters.door.lane import LONGEST, Known, Lane, whole
+from proxy.core.message import Head
+from proxy.core.status import Status
+from proxy.response import Report, Response
+from tests.asking import arrival, chat, lookup
+from tests.fakes import FakeClock
+
+BODY = b'{"model": "m"}'
+HEAD = (
+    b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer k\r\n"
+    b"Connection: keep-alive\r\nContent-Type: application/json\r\nContent-Length: 14\r\n\r\n"
+)
+WHOLE = HEAD + BODY
+LOOKUP = lookup(arrival(chat()))
+
+
+def without(data: bytes, *changes: tuple[bytes, bytes]) -> bytes:
+    for old, new in changes:
+        assert old in data
+        data = data.replace(old, new)
+    return data
+
+
+def test_a_request_from_its_first_byte_to_its_last() -> None:
+    assert whole(WHOLE)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        HEAD,
+        WHOLE[:-1],
+        WHOLE + b"P",
+        WHOLE + WHOLE,
+        without(WHOLE, (b"POST", b"GET")),
+        without(WHOLE, (b"HTTP/1.1", b"HTTP/1.0")),
+        without(WHOLE, (b"Content-Length: 14", b"Content-Length: 13")),
+        without(WHOLE, (b"Content-Length: 14", b"Content-Length: +14")),
+        without(WHOLE, (b"Content-Length: 14", b"Content-Length: 14, 14")),
+        without(WHOLE, (b"Host: x", b"Content-Length: 14")),
+        without(WHOLE, (b"Host: x", b"Transfer-Encoding: chunked")),
+        without(WHOLE, (b"Host: x", b"Expect: 100-continue")),
+        without(WHOLE, (b"Host: x", b"Upgrade: websocket")),
+        without(WHOLE, (b"keep-alive", b"close")),
+        without(WHOLE, (b"Host: x", b"Connection: close")),
+        without(WHOLE, (b"Host: x", b"X-A: b\nX-C: d")),
+        without(WHOLE, (b"Content-Length: 14\r\n", b"")),
+        without(WHOLE, (b"Host: x", b"X: " + b"x" * LONGEST)),
+    ],
+)
+def test_what_is_not_beyond_doubt_one_request(data: bytes) -> None:
+    assert not whole(data)
+
+
+@given(st.integers(min_value=0, max_value=len(WHOLE) - 1), st.binary(min_size=1, max_size=40))
+def test_no_piece_of_it_and_nothing_behind_it(cut: int, more: bytes) -> None:
+    assert not whole(WHOLE[:cut])
+    assert not whole(WHOLE + more)
+
+
+class Desk:
+    """A lane before one stored answer."""
+
+    def __init__(self, entries: int = 4) -> None:
+        self.asked: list[object] = []
+        self.there = True
+        self.lane = Lane(self.at_once, self.report, entries)
+
+    def at_once(self, lookup: object, report: Report) -> Response | None:
+        self.asked.append(lookup)
+        head = Head(200, (("content-type", "application/json"),))
+        return report.respond(head, b"{}", Status("HIT")) if self.there else None
+
+    def report(self, method: str, endpoint: str, client_id: str | None) -> Report:
+        return Report(method, endpoint, client_id or "req_1", FakeClock(), lambda _: None)
+
+    def learn(self, data: bytes = WHOLE) -> None:
+        self.lane.learn(data, Known(LOOKUP, "chat/completions", None, len(BODY)))
+
+
+def test_the_same_bytes_are_answered() -> None:
+    desk = Desk()
+    desk.learn()
+    told = desk.lane.take(WHOLE)
+
+    assert told is not None
+    assert told.startswith(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n")
+    assert told.endswith(b"content-length: 2\r\n\r\n{}")
+    assert desk.asked == [LOOKUP]
+
+
+@given(st.integers(min_value=0, max_value=len(WHOLE) - 1), st.integers(min_value=1, max_value=255))
+def test_no_other_bytes_are(at: int, change: int) -> None:
+    """Of another tenant, path, control or question."""
+    desk = Desk()
+    desk.learn()
+    other = bytearray(WHOLE)
+    other[at] ^= change
+
+    assert desk.lane.take(bytes(other)) is None
+    assert desk.lane.take(WHOLE[:at]) is None
+    assert desk.lane.take(WHOLE + WHOLE[:at]) is None or at == 0
+
+
+def test_what_is_not_at_hand_goes_the_long_way() -> None:
+    desk = Desk()
+    desk.learn()
+    desk.there = False
+
+    assert desk.lane.take(WHOLE) is None
+
+
+def test_the_oldest_is_forgotten_and_none_are_remembered_where_that_is_set() -> None:
+    desk, off = Desk(entries=2), Desk(entries=0)
+    off.learn()
+    for number in range(3):
+        desk.learn(WHOLE.replace(b"Host: x", b"Host: %d" % number))
+
+    assert off.lane.take(WHOLE) is None
+    assert desk.lane.take(WHOLE.replace(b"Host: x", b"Host: 0")) is None
+    assert desk.lane.take(WHOLE.replace(b"Host: x", b"Host: 2")) is not None
