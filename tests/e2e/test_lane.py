@@ -124,6 +124,38 @@ async def test_a_request_in_pieces_is_one_request(gateway: Gateway, upstream: Ch
     assert {one.body for one in (got, *after)} == {first.body}
 
 
+async def test_a_long_request_in_pieces_is_known_too(gateway: Gateway, upstream: Channel) -> None:
+    known = request(upstream, "word " * 30_000)
+    async with await Connection.to(gateway.port) as connection:
+        first, *hits = await again(connection, known, 4)
+        await connection.send(known[:70_000])
+        await asyncio.sleep(0.05)
+        await connection.send(known[70_000:])
+        hits.append(await answer(connection))
+        await connection.send(known[:-1] + known[-1:] + known[:20])
+        hits.append(await answer(connection))
+        await connection.send(known[20:])
+        hits.append(await answer(connection))
+
+    assert first.get("x-cache") == "MISS"
+    assert {(hit.get("x-cache"), hit.body) for hit in hits} == {("HIT", first.body)}
+
+
+async def test_who_leaves_in_the_middle_of_a_request_leaves_nothing(
+    gateway: Gateway, upstream: Channel
+) -> None:
+    known = request(upstream, "a")
+    for cut in (3, len(known) // 2, len(known) - 1):
+        async with await Connection.to(gateway.port) as connection:
+            await again(connection, known, 2)
+            await connection.send(known[:cut])
+    async with await Connection.to(gateway.port) as connection:
+        (hit,) = await again(connection, known, 1)
+
+    assert hit.get("x-cache") == "HIT"
+    assert upstream.calls == 1
+
+
 async def test_what_was_purged_or_has_expired_is_asked_for_again(
     start: Start, upstream: Channel
 ) -> None:

@@ -10,7 +10,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestHandler
 from multidict import CIMultiDict
 
-from proxy.adapters.door.lane import whole
+from proxy.adapters.door.lane import due
 from proxy.core.errors import RefusedError, answer
 
 if TYPE_CHECKING:
@@ -36,13 +36,16 @@ class Server(web.Server):
 class Connection(RequestHandler):
     """One client's connection."""
 
-    __slots__ = ("_apart", "_lane", "given")
+    __slots__ = ("_apart", "_due", "_lane", "_pieces", "given")
 
     def __init__(self, manager: Server, **kwargs: Any) -> None:
         super().__init__(manager, **kwargs)
         self._lane = manager.lane
         self._apart = True
         """Whether each request so far came whole and alone: none can reach into the next."""
+        self._pieces: list[bytes] = []
+        self._due = 0
+        """Of a request that is still arriving: its pieces, and how long it will be."""
         self.given = b""
         """The request that is being answered, if it came so."""
 
@@ -52,15 +55,32 @@ class Connection(RequestHandler):
             return super().data_received(data)
         idle = self._is_idle()
         if self._apart and idle:
-            answer = self._lane.take(data)
-            if answer is not None and self.transport is not None:
-                self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
-                self.transport.write(answer)
-                return
-        self._apart = self._apart and whole(data)
+            self._pieces.append(data)
+            self._due = self._due or due(data)
+            if sum(map(len, self._pieces)) < self._due:
+                return self._stay()  # the path would wait for its last byte as well
+        data, self._apart = self._gathered(data, idle=idle)
+        answer = self._lane.take(data) if self._apart and idle else None
+        if answer is not None and self.transport is not None:
+            self._stay()
+            self.transport.write(answer)
+            return None
         # Of requests that overlap it could not be told which one is answered.
         self.given = data if self._apart and idle else b""
-        super().data_received(data)
+        return super().data_received(data)
+
+    def _gathered(self, data: bytes, *, idle: bool) -> tuple[bytes, bool]:
+        """All that came since the last request, and whether it is one more of the same kind."""
+        if not self._pieces:
+            return data, self._apart and due(data) == len(data)
+        pieces = self._pieces if idle else [*self._pieces, data]
+        together, length = b"".join(pieces), self._due
+        self._pieces, self._due = [], 0
+        return together, length == len(together)
+
+    def _stay(self) -> None:
+        """aiohttp does not see that the connection is used, and would end it as idle."""
+        self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
 
     def _is_idle(self) -> bool:
         """Whether aiohttp waits for the next request, and the client reads what it is sent."""

@@ -1,7 +1,7 @@
 """The fast lane: a request whose every byte was understood before is answered without being parsed.
 
-Only for what arrives whole, in one piece, on a connection where everything before did so too:
-then no byte can belong to two requests. Whatever is not certain goes the long way.
+Only for what arrives whole and alone, on a connection where everything before did so too: then no
+byte can belong to two requests. Whatever is not certain goes the long way.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from blake3 import blake3
 
 from proxy.adapters.door.reply import replayed
+from proxy.core.endpoint import recognise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     Reports: TypeAlias = Callable[[str, str, str | None], Report]
 
 LONGEST: Final = 1 << 18
-"""Bytes; nothing longer arrives in one piece."""
+"""Bytes; a longer request is worth no waiting for its last piece."""
 
 _LENGTH: Final = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,9})[ \t]*\r\n")
 _STAYS: Final = re.compile(rb"\r\nconnection:[ \t]*keep-alive[ \t]*\r\n")
@@ -32,22 +33,31 @@ _ELSEWHERE: Final = (b"transfer-encoding", b"expect:", b"upgrade:", b"trailer:")
 """Headers that say more of where a request ends, or of what becomes of its connection."""
 
 
-def whole(data: bytes) -> bool:
-    """Whether these bytes are one POST by HTTP/1.1, from its first to its last, beyond doubt."""
+def due(data: bytes) -> int:
+    """How long the request is that these bytes begin, in bytes: a POST by HTTP/1.1 to one of the
+    cache's operations, whose end is beyond doubt. 0: it is none, or its head is not here yet."""
     end = data.find(b"\r\n\r\n")
-    if end < 0 or len(data) > LONGEST or not data.startswith(b"POST /"):
-        return False
+    if end < 0 or not data.startswith(b"POST /"):
+        return 0
     head = data[: end + 2].lower()
-    first = head.find(b"\r\n")
-    if not head.endswith(b" http/1.1", 0, first) or head.count(b"\n") != head.count(b"\r\n"):
+    if not _is_plain(head) or head.count(b"content-length") != 1:
+        return 0
+    path = data[5 : data.index(b" ", 5)].partition(b"?")[0]
+    length = _LENGTH.search(head)
+    if length is None or recognise("POST", path.decode("latin-1")) is None:
+        return 0
+    total = end + 4 + int(length[1])
+    return total if len(data) <= total <= LONGEST else 0
+
+
+def _is_plain(head: bytes) -> bool:
+    """Whether nothing in a head, in lower case, leaves a choice."""
+    if not head.endswith(b" http/1.1", 0, head.find(b"\r\n")):
         return False
-    if head.count(b"content-length") != 1 or any(name in head for name in _ELSEWHERE):
+    if head.count(b"\n") != head.count(b"\r\n") or any(name in head for name in _ELSEWHERE):
         return False
     named = head.count(b"connection:")
-    if named > 1 or (named and _STAYS.search(head) is None):
-        return False
-    length = _LENGTH.search(head)
-    return length is not None and int(length[1]) == len(data) - end - 4
+    return named == 0 or (named == 1 and _STAYS.search(head) is not None)
 
 
 class Known(NamedTuple):
