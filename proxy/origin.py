@@ -197,7 +197,8 @@ class Origin:
         if together is None:
             return False
         await _filled(flight, upstream, together.body, plain=True)
-        await self._tiers.put(*parts)
+        if not flight.purged:
+            await self._tiers.put(*parts)
         return True
 
     async def _known(self, lookup: Lookup, now: float, epoch: int) -> dict[Key, Entry]:

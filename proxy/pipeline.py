@@ -110,7 +110,8 @@ class Pipeline:
         report.key = lookup.key
         match outcome:
             case Hit(found):
-                report.recalled = lookup
+                # What `near` cannot find again is not worth remembering, and a batch may be long.
+                report.recalled = lookup if found.kind == "exact" and not lookup.items else None
                 return self.recall.stored(found, lookup, report, "HIT")
             case Stale(found):
                 if lookup.request.controls.store:

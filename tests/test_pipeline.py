@@ -652,3 +652,20 @@ async def test_a_request_is_understood_once_and_then_known_by_its_bytes() -> Non
     await settle()
 
     assert (await stage.ask(chat("other"))).outcome == "HIT"
+
+
+async def test_only_what_can_be_found_again_at_once_is_recalled() -> None:
+    """A batch of embeddings would be remembered with all its keys, and never be answered."""
+    stage, batch = Stage(said()), {"model": "e", "input": ["a", "b"]}
+    await stage.ask()
+    await settle()
+    exact = await stage.ask()
+    spaced = await stage.ask(chat("  hi "))
+    embedded = Stage(Answer((answers.dumps(answers.embeddings(batch)),), headers=JSON))
+    await embedded.ask(batch, path="/v1/embeddings")
+    await settle()
+    found = await embedded.ask(batch, path="/v1/embeddings")
+
+    assert exact.response.report.recalled is not None
+    assert (found.outcome, found.response.report.recalled) == ("HIT", None)
+    assert spaced.response.report.recalled is None

@@ -36,7 +36,7 @@ class Server(web.Server):
 class Connection(RequestHandler):
     """One client's connection."""
 
-    __slots__ = ("_apart", "_due", "_lane", "_pieces", "given")
+    __slots__ = ("_apart", "_due", "_lane", "_left", "_pieces", "given")
 
     def __init__(self, manager: Server, **kwargs: Any) -> None:
         super().__init__(manager, **kwargs)
@@ -44,8 +44,9 @@ class Connection(RequestHandler):
         self._apart = True
         """Whether each request so far came whole and alone: none can reach into the next."""
         self._pieces: list[bytes] = []
-        self._due = 0
-        """Of a request that is still arriving: its pieces, and how long it will be."""
+        self._due = self._left = 0
+        """Of a request that is still arriving: its pieces, how long it will be, and what is
+        missing."""
         self.given = b""
         """The request that is being answered, if it came so."""
 
@@ -55,9 +56,11 @@ class Connection(RequestHandler):
             return super().data_received(data)
         idle = self._is_idle()
         if self._apart and idle:
+            if not self._pieces:
+                self._due = self._left = due(data)
             self._pieces.append(data)
-            self._due = self._due or due(data)
-            if sum(map(len, self._pieces)) < self._due:
+            self._left -= len(data)
+            if self._left > 0:
                 return self._stay()  # the path would wait for its last byte as well
         data, self._apart = self._gathered(data, idle=idle)
         answer = self._lane.take(data) if self._apart and idle else None

@@ -47,7 +47,8 @@ class Reply(web.StreamResponse):
         else:
             self._keep_alive = False
         lines = f"{_spelled(self._given.headers)}{self._lines}{framing}"
-        await writer.write(_start(request, self._given, lines, self._keep_alive))
+        new = request.version >= HttpVersion11
+        await writer.write(_start(self._given, lines, new=new, keep=self._keep_alive))
         writer.length = most  # not earlier: the writer would count the head
         if framing:
             writer.enable_chunking()
@@ -96,30 +97,29 @@ async def send(request: web.BaseRequest, response: Response) -> web.StreamRespon
 
 def replayed(response: Response, body: bytes) -> bytes:
     """All bytes of a response of our own to a POST by HTTP/1.1, whose connection stays."""
-    head, date = response.head, rfc822_formatted_time()
-    reason = head.reason or _REASONS.get(head.status, "")
-    lines = f"{_repeated(head.headers)}{response.lines}date: {date}\r\n"
-    start = f"HTTP/1.1 {head.status} {reason}\r\n{lines}content-length: {len(body)}\r\n\r\n"
-    return start.encode("utf-8", "surrogateescape") + body
+    lines = f"{_own(response)}content-length: {len(body)}\r\n"
+    return _start(response.head, lines, new=True, keep=True) + body
+
+
+def _own(response: Response) -> str:
+    """The header lines of a response of our own, but for its length."""
+    date = rfc822_formatted_time()
+    return f"{_repeated(response.head.headers)}{response.lines}date: {date}\r\n"
 
 
 def _whole(request: web.BaseRequest, response: Response, body: bytes) -> bytes:
     """Head and body, to leave in one write. The head states no length."""
-    head = response.head
-    if response.own:
-        date = rfc822_formatted_time()
-        lines = f"{_repeated(head.headers)}{response.lines}date: {date}\r\n"
-    else:
-        lines = f"{_spelled(head.headers)}{response.lines}"
+    head, new = response.head, request.version >= HttpVersion11
+    lines = _own(response) if response.own else f"{_spelled(head.headers)}{response.lines}"
     if _bodiless(request, head.status):
-        return _start(request, head, lines, request.keep_alive)
+        return _start(head, lines, new=new, keep=request.keep_alive)
     lines = f"{lines}content-length: {len(body)}\r\n"
-    return _start(request, head, lines, request.keep_alive) + body
+    return _start(head, lines, new=new, keep=request.keep_alive) + body
 
 
-def _start(request: web.BaseRequest, head: Head, lines: str, keep: bool) -> bytes:
-    """The bytes before the body. `lines`: all headers but the connection's own."""
-    new = request.version >= HttpVersion11
+def _start(head: Head, lines: str, *, new: bool, keep: bool) -> bytes:
+    """The bytes before the body. `lines`: all headers but the connection's own; `new`: by
+    HTTP/1.1."""
     if keep != new:
         lines += f"connection: {'keep-alive' if keep else 'close'}\r\n"
     version, status = "1.1" if new else "1.0", head.status
