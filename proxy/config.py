@@ -8,50 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
+from proxy.quantity import Duration, Size, Timeout, seconds, size
+
 if TYPE_CHECKING:
     from pathlib import Path
-
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)?", re.IGNORECASE)
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)?", re.IGNORECASE)
-_BYTES = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
-_BYTES |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 
 
 class ConfigError(ValueError):
     """A configuration that cannot be used; the message names the setting and what was expected."""
-
-
-class Duration(float):
-    """Seconds, written as a number or as `90s`, `5m`, `1h`, `7d`."""
-
-
-class Size(int):
-    """Bytes, written as a number or as `64MiB`."""
-
-
-def seconds(text: str | float) -> float:
-    """Seconds meant by a number or by text like `5m`. Raises ValueError for anything else."""
-    if isinstance(text, bool) or not isinstance(text, str | int | float):
-        raise ValueError(f"expected a duration like 90s or 5m, got {text!r}")
-    if isinstance(text, str):
-        found = _DURATION.fullmatch(text.strip())
-        if found is None:
-            raise ValueError(f"expected a duration like 90s or 5m, got {text!r}")
-        return float(found[1]) * _SECONDS[(found[2] or "s").lower()]
-    if not 0 <= text < float("inf"):
-        raise ValueError(f"expected a duration of at least 0, got {text!r}")
-    return float(text)
-
-
-def size(text: str | int) -> int:
-    """Bytes meant by a number or by text like `64MiB`. Raises ValueError for anything else."""
-    if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
-        return text
-    found = _SIZE.fullmatch(text.strip()) if isinstance(text, str) else None
-    if found is None:
-        raise ValueError(f"expected a size like 64MiB, got {text!r}")
-    return int(float(found[1]) * _BYTES[(found[2] or "b").lower()])
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -102,6 +66,8 @@ class Upstream(_Table, frozen=True):
     """Longest silence inside an answer; 0: none."""
     total_timeout: Duration = Duration(0)
     max_connections: Annotated[int, msgspec.Meta(ge=1)] = 1000
+    max_concurrency: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Calls at the same time, of each worker; 0: as many as `max_connections`."""
     ask_usage: bool = True
     """Ask for `stream_options.include_usage` on every stream, so that one entry serves all."""
     verify_tls: bool = True
@@ -114,6 +80,8 @@ class Model(_Table, frozen=True):
     """What is sent upstream; empty: the same."""
     model_version: str = ""
     template_version: str = ""
+    price: Annotated[float, msgspec.Meta(ge=0.0)] = 1.0
+    """Of a thousand tokens, in any unit: what is dear is kept longer in the far tiers."""
 
 
 class Mask(_Table, frozen=True):
@@ -124,13 +92,18 @@ class Mask(_Table, frozen=True):
 class Rule(_Table, frozen=True):
     """A lifetime for the requests that match every condition given; the first match wins."""
 
-    ttl: Duration
+    ttl: Duration = Duration(0)
+    """0: `cache.ttl`."""
     model: str = ""
     """A glob."""
     namespace: str = ""
     tag: str = ""
     text: str = ""
     """A regular expression, searched in the request's text."""
+    calendar: str = ""
+    """An exchange, such as XNYS: answers end at its next session close."""
+    pin: bool = False
+    """Keep through evictions; asked again behind an answer once `ttl` is over."""
 
 
 class Memory(_Table, frozen=True):
@@ -146,14 +119,35 @@ class Disk(_Table, frozen=True):
 
 
 class Redis(_Table, frozen=True):
-    url: Literal[""] = ""
-    """Reserved: this release has no Redis tier, so only empty is accepted."""
-    timeout: Duration = Duration(0.010)
+    url: str = ""
+    """redis:// rediss:// unix:// redis+sentinel:// redis+cluster://; empty: no Redis."""
+    username: str = ""
+    password_env: str = ""
+    timeout: Timeout = Timeout(0.010)
+    """Of every operation, waiting for a connection included."""
+    max_connections: Annotated[int, msgspec.Meta(ge=1)] = 16
+    """Of each worker, to each server."""
+    prefix: Annotated[str, msgspec.Meta(min_length=1, pattern="^[^{}]*$")] = "hotprefix:"
+    """Of the name of every key."""
+    ca_file: str = ""
+    """Certificates that a rediss:// server is checked against; empty: the system's."""
+    filter_bytes: Size = Size(4194304)
+    """Of the filter that spares look-ups of keys that Redis does not have; 0: none."""
 
 
 class Objects(_Table, frozen=True):
-    url: Literal[""] = ""
-    """Reserved: this release has no object tier, so only empty is accepted."""
+    url: str = ""
+    """s3://bucket/path gs:// az:// file:///path; empty: no object tier."""
+    timeout: Timeout = Timeout(0.250)
+    min_cost: Annotated[float, msgspec.Meta(ge=0.0)] = 1.0
+    """Thousands of tokens, times price, times seconds that an answer must have cost to be kept."""
+
+
+class Encryption(_Table, frozen=True):
+    key: str = ""
+    """env:NAME, file:PATH or aws-kms:KEY; empty: nothing is encrypted."""
+    old_keys: tuple[str, ...] = ()
+    """Keys that older entries may still be read with."""
 
 
 class Semantic(_Table, frozen=True):
@@ -180,6 +174,10 @@ class Cache(_Table, frozen=True):
     stale_while_revalidate: Duration = Duration(300)
     stale_if_error: Duration = Duration(86400)
     negative_ttl: Duration = Duration(10)
+    early_refresh: Annotated[float, msgspec.Meta(ge=0.0)] = 1.0
+    """How eagerly what is asked for is refreshed before it expires (XFetch's beta); 0: never."""
+    uncacheable_ttl: Duration = Duration(120)
+    """How long a key whose answer could not be stored is not waited for; 0: not remembered."""
     namespace: str = ""
     normalize: Profile = "prose"
     normalize_max_bytes: Size = Size(16384)
@@ -206,8 +204,70 @@ class Cache(_Table, frozen=True):
     disk: Disk = Disk()
     redis: Redis = Redis()
     objects: Objects = Objects()
+    encryption: Encryption = Encryption()
     mask: tuple[Mask, ...] = ()
     rule: tuple[Rule, ...] = ()
+
+
+class Peers(_Table, frozen=True):
+    """How the gateways of a fleet reach each other."""
+
+    host: str = "127.0.0.1"
+    """The address to listen on."""
+    port: Port = 0
+    """Worker n listens on the nth port from here; 0: any free ones."""
+    advertise: str = ""
+    """The host by which other gateways reach this one; empty: `host`."""
+    secret_env: str = ""
+    """Variable with what all gateways of the fleet share; empty: flights end at the machine."""
+
+
+class Breaker(_Table, frozen=True):
+    """When a node is left alone, for each model that it serves."""
+
+    failure_ratio: Annotated[float, msgspec.Meta(gt=0.0, le=1.0)] = 0.5
+    slow_ratio: Annotated[float, msgspec.Meta(gt=0.0, le=1.0)] = 0.9
+    slow_call: Duration = Duration(0)
+    """To the first byte; a slower one counts as slow. 0: none does."""
+    min_calls: Annotated[int, msgspec.Meta(ge=1)] = 10
+    window: Timeout = Timeout(30)
+    open_for: Timeout = Timeout(10)
+
+
+class Overload(_Table, frozen=True):
+    """What is done when more is asked than the upstream can answer."""
+
+    adaptive: bool = True
+    """Lower a node's limit of calls when its first bytes come later and later."""
+    min_concurrency: Annotated[int, msgspec.Meta(ge=1)] = 8
+    """The adaptive limit never falls below."""
+    queue: Annotated[int, msgspec.Meta(ge=0)] = 1000
+    """Requests of each worker that may wait for a node."""
+    queue_timeout: Timeout = Timeout(10)
+    max_attempts: Annotated[int, msgspec.Meta(ge=1)] = 3
+    """Nodes that are asked for one request, at most."""
+    retry_ratio: Share = 0.2
+    """Second attempts, as a share of all requests."""
+    degrade_below_hit_ratio: Share = 0.0
+    """With fewer hits than this and the upstream saturated, stale and static answers are served
+    without asking; 0: never."""
+
+
+class Static(_Table, frozen=True):
+    """What is answered where nothing else can be."""
+
+    text: str
+    text_zh: str = ""
+    """To prompts in Chinese; empty: `text`."""
+    model: str = "*"
+    """A glob."""
+
+
+class Limits(_Table, frozen=True):
+    """Of each credential, where no tenant is configured; a tenant has its own. 0: none."""
+
+    requests_per_minute: Annotated[int, msgspec.Meta(ge=0)] = 0
+    tokens_per_minute: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 class Tenant(_Table, frozen=True):
@@ -220,6 +280,8 @@ class Tenant(_Table, frozen=True):
     """Request controls this tenant may use, by name; `*`: all."""
     max_ttl: Duration = Duration(0)
     """Longest ttl this tenant may ask for; 0: `cache.max_ttl`."""
+    requests_per_minute: Annotated[int, msgspec.Meta(ge=0)] = 0
+    tokens_per_minute: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 class Config(_Table, frozen=True):
@@ -232,6 +294,11 @@ class Config(_Table, frozen=True):
     semantic: Semantic = Semantic()
     routing: Routing = Routing()
     zone: Zone = Zone()
+    peers: Peers = Peers()
+    breaker: Breaker = Breaker()
+    overload: Overload = Overload()
+    limits: Limits = Limits()
+    static: tuple[Static, ...] = ()
     tenant: tuple[Tenant, ...] = ()
 
 
@@ -239,6 +306,8 @@ def _value(kind: type, value: Any) -> Any:
     """Turn what TOML holds into our own number types, for msgspec."""
     if kind is Duration:
         return Duration(seconds(value))
+    if kind is Timeout:
+        return Timeout(seconds(value, zero=False))
     if kind is Size:
         return Size(size(value))
     raise NotImplementedError  # what msgspec asks for where a hook does not know a type

@@ -54,6 +54,8 @@ class Flight:
         """The form that the upstream was asked for."""
         self.raw, self.counted = b"", True
         """The request, by its bytes, that it was sent; whether its streams have usage."""
+        self.fence = 0
+        """The fencing token of the lease under which it flies."""
         self.followed = False
         """Another worker asked, for a client of its own."""
         self.found: Found | None = None

@@ -44,15 +44,20 @@ class UpstreamError(Exception):
     """An upstream that gave no (whole) answer.
 
     `kind` is connect (it never saw the request), timeout, protocol, cut, status (an answer that is
-    worse than none), or gone (another worker of this machine that had asked for us).
+    worse than none), gone (another gateway that had asked for us), or overload (nobody was asked:
+    every node has all it can take, or is left alone after failures).
     """
 
-    def __init__(self, node: str, kind: str, message: str, status: int = 0) -> None:
+    def __init__(
+        self, node: str, kind: str, message: str, status: int = 0, retry_after: float = 0.0
+    ) -> None:
         super().__init__(message)
         self.node = node
         self.kind = kind
         self.status = status
         """Of the answer, where there was one."""
+        self.retry_after = retry_after
+        """Seconds after which asking again makes sense; 0: nobody knows."""
 
 
 class Body(Protocol):
@@ -91,7 +96,7 @@ class Upstream(Protocol):
 
 
 class Peers(Protocol):
-    """The other workers of this machine."""
+    """The other workers, of this machine and of others."""
 
     async def follow(self, owner: str, name: bytes) -> Followed | None:
         """The running flight of that name at `owner`; None if it does not fly there (any more).
@@ -112,12 +117,13 @@ class Clock(Protocol):
 
 
 class Leases(Protocol):
-    """Which worker of this machine flies for a key."""
+    """Which worker, of this machine or of the fleet, flies for a key."""
 
-    async def acquire(self, name: bytes) -> str | None:
-        """None: this worker holds it now. Otherwise the address of the worker that does.
+    async def acquire(self, name: bytes) -> int | str:
+        """Where this worker holds it now: the fencing token, which grows with each holder, or 0
+        where there is none to be had. Otherwise the address of the worker that does.
 
-        Any failure of the lease store reads as None: everyone flies alone.
+        Any failure of the lease store reads as 0: everyone flies alone.
         """
 
     async def release(self, name: bytes) -> None:

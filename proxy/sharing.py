@@ -56,7 +56,7 @@ class Sharing:
 
     async def _followed(self, flight: Flight, name: bytes) -> bool:
         until = self._clock.mono() + PATIENCE
-        while (owner := await self._leases.acquire(name)) is not None:
+        while isinstance(owner := await self._leases.acquire(name), str):
             try:
                 upstream = await self._peers.follow(owner, name)
             except UpstreamError as error:
@@ -68,6 +68,7 @@ class Sharing:
             if self._clock.mono() > until:
                 return False
             await self._clock.sleep(_PAUSE)
+        flight.fence = owner
         return False
 
     async def _copy(self, upstream: Followed, flight: Flight) -> bool:

@@ -105,9 +105,6 @@ class Worker:
             gc.collect()
             gc.freeze()  # what lives as long as the process need not be walked again and again
             gc.set_threshold(_GARBAGE, 20, 20)
-            import sys
-
-            sys.setswitchinterval(0.0003)
             self._ready = True
             serving()
             await over.wait()

@@ -123,14 +123,14 @@ class FakeLeases:
         self._clock = clock
         self._term = term
 
-    async def acquire(self, name: bytes) -> str | None:
+    async def acquire(self, name: bytes) -> int | str:
         owner, until = self.board.get(name, (self.address, 0.0))
         if self.failing:
-            return None
+            return 0
         if owner != self.address and until > self._clock.mono():
             return owner
         self.board[name] = self._held[name] = (self.address, self._clock.mono() + self._term)
-        return None
+        return 0
 
     async def release(self, name: bytes) -> None:
         if name in self._held and self.board.get(name) == self._held.pop(name):

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from proxy.config import Config, ConfigError, load, parse, seconds, size
+from proxy.config import Config, ConfigError, load, parse
+from proxy.quantity import seconds, size
 
 EXAMPLE = Path(__file__).parent.parent / "config.example.toml"
 

@@ -19,7 +19,7 @@ SOURCES = sorted((ROOT / "proxy").rglob("*.py"))
 CORE = [path for path in SOURCES if path.is_relative_to(ROOT / "proxy/core")]
 
 # A list of settings is as long as there are settings; cut in two, it would be read in two places.
-LONGER = {"proxy/config.py": 320}
+LONGER = {"proxy/config.py": 400}
 
 
 def name(path: Path) -> str:

@@ -61,9 +61,9 @@ def worker(request: pytest.FixtureRequest, clock: FakeClock) -> Iterator[Workers
 async def test_the_first_to_ask_has_it_and_the_others_learn_who(worker: Workers) -> None:
     a, b = worker("a"), worker("b")
 
-    assert await a.acquire(NAME) is None
+    assert await a.acquire(NAME) == 0
     assert await b.acquire(NAME) == "a"
-    assert await b.acquire(b"other") is None
+    assert await b.acquire(b"other") == 0
 
 
 async def test_what_was_given_back_goes_to_the_next(worker: Workers) -> None:
@@ -71,7 +71,7 @@ async def test_what_was_given_back_goes_to_the_next(worker: Workers) -> None:
     await a.acquire(NAME)
     await a.release(NAME)
 
-    assert await b.acquire(NAME) is None
+    assert await b.acquire(NAME) == 0
     assert await a.acquire(NAME) == "b"
 
 
@@ -92,7 +92,7 @@ async def test_a_worker_that_is_silent_for_a_term_is_replaced(
     assert await b.acquire(NAME) == "a"
     clock.advance(0.02)
 
-    assert await b.acquire(NAME) is None
+    assert await b.acquire(NAME) == 0
 
 
 async def test_a_living_worker_keeps_what_it_renews(worker: Workers, clock: FakeClock) -> None:
@@ -124,7 +124,7 @@ async def test_a_worker_that_came_back_under_its_old_address_may_fly(worker: Wor
     before, after = worker("a"), worker("a")
     await before.acquire(NAME)
 
-    assert await after.acquire(NAME) is None
+    assert await after.acquire(NAME) == 0
 
 
 async def test_the_late_release_of_a_worker_that_came_back_leaves_its_new_lease_alone(
@@ -144,9 +144,9 @@ async def test_of_many_that_ask_at_once_one_has_it(worker: Workers) -> None:
     workers = [worker(str(n)) for n in range(8)]
     owners = await asyncio.gather(*(one.acquire(NAME) for one in workers))
 
-    winners = [n for n, owner in enumerate(owners) if owner is None]
+    winners = [n for n, owner in enumerate(owners) if owner == 0]
     assert len(winners) == 1
-    assert set(owners) == {None, str(winners[0])}
+    assert set(owners) == {0, str(winners[0])}
 
 
 actions = st.sampled_from(["acquire", "release", "renew", "wait"])
@@ -171,7 +171,7 @@ async def play(
         holder, end = until.get(what, (who, 0.0))
         if move == "acquire":
             taken = holder != who and end > clock.mono()
-            assert await workers[who].acquire(bytes([what])) == (str(holder) if taken else None)
+            assert await workers[who].acquire(bytes([what])) == (str(holder) if taken else 0)
             if not taken:
                 until[what] = (who, clock.mono() + TERM)
         elif move == "release":
@@ -233,7 +233,7 @@ async def test_a_lease_of_the_boot_before_is_void(tmp_path: Path) -> None:
     await before.acquire(NAME)
     after = Leases(board, "b", clock=FakeClock(mono=60.0), emit=lambda _: None)
 
-    assert await after.acquire(NAME) is None
+    assert await after.acquire(NAME) == 0
     assert before.close()
     assert after.close()
     board.close()
@@ -244,7 +244,7 @@ async def test_a_file_that_cannot_be_read_is_made_anew(tmp_path: Path, clock: Fa
     board = Board(tmp_path)
     a = Leases(board, "a", clock=clock, emit=lambda _: None)
 
-    assert await a.acquire(NAME) is None
+    assert await a.acquire(NAME) == 0
     assert list(a._held) == [NAME]
     assert a.close()
     board.close()
@@ -257,7 +257,7 @@ from proxy.adapters.leases import Board, Leases
 
 async def main():
     leases = Leases(Board(sys.argv[1]), "child", clock=SystemClock(), emit=print)
-    assert await leases.acquire(b"n" * 40) is None
+    assert await leases.acquire(b"n" * 40) == 0
     print("holding", flush=True)
     await leases.run()
 
@@ -320,7 +320,7 @@ async def test_a_single_worker_always_flies() -> None:
     leases = NoLeases()
     await leases.release(NAME)
 
-    assert await leases.acquire(NAME) is None
+    assert await leases.acquire(NAME) == 0
 
 
 async def test_where_no_lease_can_be_kept_everyone_flies_alone(

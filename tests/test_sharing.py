@@ -241,7 +241,7 @@ class Taken(FakeLeases):
 
     looks = 0
 
-    async def acquire(self, name: bytes) -> str | None:
+    async def acquire(self, name: bytes) -> int | str:
         self.looks += 1
         return "other" if self.looks == 1 else await super().acquire(name)
 

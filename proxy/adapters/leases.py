@@ -36,9 +36,9 @@ _TOKEN: Final = b"\0token"
 class NoLeases:
     """For a single worker: whoever asks may fly."""
 
-    async def acquire(self, name: bytes) -> str | None:
-        """None: nobody else can have it."""
-        return None
+    async def acquire(self, name: bytes) -> int | str:
+        """0: nobody else can have it."""
+        return 0
 
     async def release(self, name: bytes) -> None:
         """Nothing was taken."""
@@ -94,19 +94,20 @@ class Leases:
     def __repr__(self) -> str:
         return f"<Leases {self._address} holds {len(self._held)}>"
 
-    async def acquire(self, name: bytes) -> str | None:
-        """The address of the worker that holds it, or None: this one does, or nobody can say."""
+    async def acquire(self, name: bytes) -> int | str:
+        """The address of the worker that holds it, or 0: this one does, or nobody can say. No
+        token: what one machine's workers write is ordered by when it was asked for."""
         owner = self._owner(name)
         if owner is not None and owner != self._address:
             return owner
         now = self._clock.mono()
         lease = await self._changed(lambda txn: _take(txn, name, self._address, now))
         if not isinstance(lease, Lease):
-            return None
+            return 0
         if lease.owner != self._address:
             return lease.owner
         self._held[name] = lease.token
-        return None
+        return 0
 
     async def release(self, name: bytes) -> None:
         """Give it back; whatever another worker holds by now is left alone."""

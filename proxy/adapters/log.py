@@ -144,6 +144,8 @@ _TOLD: Final = frozenset(
         events.TierFailed,
         events.StoreReset,
         events.UpstreamFailed,
+        events.BreakerMoved,
+        events.TierTurned,
         events.WorkerStarted,
         events.WorkerDied,
         events.WorkersGaveUp,
@@ -162,6 +164,10 @@ def _told(event: Event) -> Notice:
             told = {"event": "store_reset", "tier": tier, "reason": reason}
         case events.UpstreamFailed(node, kind):
             told = {"event": "upstream_failed", "node": node, "kind": kind}
+        case events.BreakerMoved(node, model, state):
+            told = {"event": "breaker", "node": node, "model": _name(model), "state": state}
+        case events.TierTurned(tier, working, error):
+            told = {"event": "tier_turned", "tier": tier, "working": working, "error": error}
         case events.WorkerStarted(slot, pid):
             told = {"event": "worker_started", "slot": slot, "pid": pid}
         case events.WorkerDied(slot, pid, code, seconds, asked):
@@ -182,8 +188,7 @@ def _safe(event: Served) -> Served:
         event,
         request_id=_clean(event.request_id),
         method=_clean(event.method),
-        # What is no model's name may be anything, a prompt too.
-        model=event.model if _is_name(event.model) else "?",
+        model=_name(event.model),
         fingerprint=event.fingerprint[:8],
     )
 
@@ -196,6 +201,11 @@ def _is_safe(event: Served) -> bool:
         and _is_name(event.model)
         and _is_name(event.method)
     )
+
+
+def _name(text: str) -> str:
+    # What is no model's name may be anything, a prompt too.
+    return text if _is_name(text) else "?"
 
 
 def _is_name(text: str) -> bool:

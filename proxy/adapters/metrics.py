@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
 from proxy.core import events, tally
+from proxy.core.counting import Count, Level, Move, changes
 from proxy.core.families import FAMILIES
 from proxy.core.tally import fall
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from prometheus_client import Metric
 
+    from proxy.core.counting import Change
     from proxy.core.events import Event, Served, UpstreamAnswered
     from proxy.core.families import Family
     from proxy.core.tally import Series, Tally
@@ -31,19 +33,6 @@ _LOOKUP: Final = FAMILIES["cache_lookup_seconds"].bounds
 _SECONDS: Final = FAMILIES["request_seconds"].bounds
 _OVERHEAD: Final = FAMILIES["overhead_seconds"].bounds
 _AGES: Final = FAMILIES["cache_entry_age_seconds"].bounds
-
-
-CacheEvent: TypeAlias = (
-    events.TierFailed
-    | events.TierMeasured
-    | events.StoreSkipped
-    | events.Evicted
-    | events.StoreReset
-    | events.FlightStarted
-    | events.FlightJoined
-    | events.FlightLeft
-    | events.FlightEnded
-)
 
 
 class Metrics:
@@ -72,14 +61,9 @@ class Metrics:
                 fall(buckets, _LOOKUP, event.seconds)
             case events.UpstreamAnswered():
                 self._answered(event)
-            case events.UpstreamFailed(node, kind):
-                self._tally.count("upstream_errors_total", (node, kind))
-            case events.WorkerStarted() | events.WorkersGaveUp():
-                pass
-            case events.WorkerDied(slot, asked=asked):
-                self._tally.count("worker_deaths_total", (str(slot),), 0 if asked else 1)
             case _:
-                self._cached(event)
+                for change in changes(event):
+                    self._change(change)
 
     def _served(self, event: Served) -> None:
         kind = (event.endpoint, event.status, event.outcome, event.kind, event.tier)
@@ -97,29 +81,14 @@ class Metrics:
         self._tally.count("tokens_billed_total", _INPUT, event.tokens_in)
         self._tally.count("tokens_billed_total", _OUTPUT, event.tokens_out)
 
-    def _cached(self, event: CacheEvent) -> None:
-        count, move = self._tally.count, self._tally.move
-        match event:
-            case events.FlightStarted():
-                move("singleflight_flights")
-            case events.FlightJoined():
-                move("singleflight_waiters")
-            case events.FlightLeft():
-                move("singleflight_waiters", amount=-1)
-            case events.FlightEnded(outcome):
-                move("singleflight_flights", amount=-1)
-                count("singleflight_outcomes_total", (outcome,))
-            case events.TierFailed(tier, operation):
-                count("tier_errors_total", (tier, operation))
-            case events.TierMeasured(tier, size, entries, shared):
-                self._tally.level("cache_bytes", (tier,), size, shared=shared)
-                self._tally.level("cache_entries", (tier,), entries, shared=shared)
-            case events.StoreSkipped(reason):
-                count("cache_store_skipped_total", (reason,))
-            case events.Evicted(tier, reason, number):
-                count("cache_evictions_total", (tier, reason), number)
-            case events.StoreReset(tier, reason):
-                count("cache_resets_total", (tier, reason))
+    def _change(self, change: Change) -> None:
+        match change:
+            case Count(family, labels, amount):
+                self._tally.count(family, labels, amount)
+            case Move(family, amount):
+                self._tally.move(family, amount=amount)
+            case Level(family, labels, value, shared):
+                self._tally.level(family, labels, value, shared=shared)
 
     def _look(self, labels: tuple[str, str]) -> list[float]:
         self._looked[labels] = self._tally.buckets("cache_lookup_seconds", _LOOKUP, labels)

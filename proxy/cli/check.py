@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from proxy.config import ConfigError, Duration, Size, load
+from proxy.config import ConfigError, load
+from proxy.quantity import Duration, Size
 
 if TYPE_CHECKING:
     import argparse

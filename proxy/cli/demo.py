@@ -7,7 +7,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from proxy.config import seconds
+from proxy.quantity import seconds
 
 if TYPE_CHECKING:
     import argparse

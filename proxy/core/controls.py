@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import msgspec
 
-from proxy.config import seconds
+from proxy.quantity import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -61,6 +61,10 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     usage: Usage = Usage()
     counted: bool = True
     """Whether the upstream was asked for usage, in the way that its streams are asked."""
+    fence: int = 0
+    """The fencing token of the lease under which it was fetched; 0: there was none."""
+    pinned: bool = False
+    """Kept when room is needed, as long as anything else can go."""
 
     @property
     def expires(self) -> float:

@@ -6,11 +6,14 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-Outcome: TypeAlias = Literal["HIT", "STALE", "MISS", "COLLAPSED", "BYPASS", "REFRESH", "ERROR"]
-"""What `x-cache` says; ERROR: an answer of our own making, such as a refusal."""
+Outcome: TypeAlias = Literal[
+    "HIT", "STALE", "MISS", "COLLAPSED", "BYPASS", "REFRESH", "STATIC", "ERROR"
+]
+"""What `x-cache` says; STATIC: a configured text; ERROR: our own words, such as a refusal."""
 
 Kind: TypeAlias = Literal["", "exact", "normalized"]
 Operation: TypeAlias = Literal["get", "put", "delete", "sweep", "open", "purge"]
+BreakerState: TypeAlias = Literal["closed", "open", "half_open"]
 Looked: TypeAlias = Literal["hit", "miss", "error"]
 Landing: TypeAlias = Literal["completed", "failed", "cancelled"]
 """How a flight ended."""
@@ -136,6 +139,75 @@ class UpstreamFailed(msgspec.Struct, frozen=True, gc=False):
     kind: str
 
 
+class BreakerMoved(msgspec.Struct, frozen=True, gc=False):
+    """A node's breaker for one model changed its state."""
+
+    node: str
+    model: str
+    """For the log alone; no label is made of it."""
+    state: BreakerState
+
+
+class NodeMeasured(msgspec.Struct, frozen=True, gc=False):
+    """How many calls a node may have and has now, and how many requests wait for it."""
+
+    node: str
+    limit: int
+    running: int
+    waiting: int
+    open: int
+    """Breakers that let nothing pass."""
+
+
+class Retried(msgspec.Struct, frozen=True, gc=False):
+    """A request goes to a further node; `allowed` False: there was no budget for that."""
+
+    allowed: bool
+
+
+class Shed(msgspec.Struct, frozen=True, gc=False):
+    """A request that was not sent upstream. `reason`: queue_full, queue_timeout, breaker."""
+
+    reason: str
+
+
+class Degraded(msgspec.Struct, frozen=True, gc=False):
+    """A request got less than a fresh answer. `step`: stale, static or error."""
+
+    step: str
+
+
+class Limited(msgspec.Struct, frozen=True, gc=False):
+    """A tenant has used up what it may ask for. `kind`: requests or tokens."""
+
+    kind: str
+
+
+class Refreshed(msgspec.Struct, frozen=True, gc=False):
+    """A flight was started behind an answer. `reason`: stale or early."""
+
+    reason: str
+
+
+class TierTurned(msgspec.Struct, frozen=True, gc=False):
+    """A tier stopped or began to work; told once a change."""
+
+    tier: str
+    working: bool
+    error: str = ""
+    """The class of the last error."""
+
+
+class TierSpared(msgspec.Struct, frozen=True, gc=False):
+    """A look-up that was not made: the tier does not have the key."""
+
+    tier: str
+
+
+class BacklogFull(msgspec.Struct, frozen=True, gc=False):
+    """Work behind an answer was dropped."""
+
+
 class WorkerStarted(msgspec.Struct, frozen=True, gc=False):
     """The supervisor forked a worker; `slot` counts from 0 and outlives its workers."""
 
@@ -175,6 +247,16 @@ Event: TypeAlias = (
     | FlightEnded
     | UpstreamAnswered
     | UpstreamFailed
+    | BreakerMoved
+    | NodeMeasured
+    | Retried
+    | Shed
+    | Degraded
+    | Limited
+    | Refreshed
+    | TierTurned
+    | TierSpared
+    | BacklogFull
     | WorkerStarted
     | WorkerDied
     | WorkersGaveUp

@@ -1,0 +1,116 @@
+"""What the rarer events change in the numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from proxy.core import events
+
+if TYPE_CHECKING:
+    from proxy.core.events import Event
+
+
+class Count(NamedTuple):
+    """A counter grows."""
+
+    family: str
+    labels: tuple[str, ...] = ()
+    amount: float = 1
+
+
+class Move(NamedTuple):
+    """A level rises or falls."""
+
+    family: str
+    amount: float = 1
+
+
+class Level(NamedTuple):
+    """A level is now this. `shared`: all workers see the same."""
+
+    family: str
+    labels: tuple[str, ...]
+    value: float
+    shared: bool = False
+
+
+Change: TypeAlias = Count | Move | Level
+
+_STARTED: Final = (Move("singleflight_flights"),)
+_JOINED: Final = (Move("singleflight_waiters"),)
+_LEFT: Final = (Move("singleflight_waiters", -1),)
+
+
+def changes(event: Event) -> tuple[Change, ...]:
+    """What the event changes; requests, look-ups and answers of nodes are counted elsewhere."""
+    match event:
+        case events.FlightStarted():
+            return _STARTED
+        case events.FlightJoined():
+            return _JOINED
+        case events.FlightLeft():
+            return _LEFT
+        case events.FlightEnded(outcome):
+            ended = Count("singleflight_outcomes_total", (outcome,))
+            return (Move("singleflight_flights", -1), ended)
+        case events.TierMeasured(tier, size, entries, shared):
+            held = Level("cache_entries", (tier,), entries, shared)
+            return (Level("cache_bytes", (tier,), size, shared), held)
+        case events.TierTurned(tier, working):
+            return (Level("tier_working", (tier,), float(working), shared=True),)
+        case events.NodeMeasured():
+            return _of_node(event)
+        case _:
+            counted = _counted(event)
+            return () if counted is None else (counted,)
+
+
+def _of_node(event: events.NodeMeasured) -> tuple[Change, ...]:
+    node = (event.node,)
+    return (
+        Level("upstream_limit", node, event.limit),
+        Level("upstream_running", node, event.running),
+        Level("upstream_waiting", node, event.waiting),
+        Level("breakers_open", node, event.open),
+    )
+
+
+def _counted(event: Event) -> Count | None:
+    match event:
+        case events.TierFailed(tier, operation):
+            return Count("tier_errors_total", (tier, operation))
+        case events.StoreSkipped(reason):
+            return Count("cache_store_skipped_total", (reason,))
+        case events.Evicted(tier, reason, number):
+            return Count("cache_evictions_total", (tier, reason), number)
+        case events.StoreReset(tier, reason):
+            return Count("cache_resets_total", (tier, reason))
+        case events.UpstreamFailed(node, kind):
+            return Count("upstream_errors_total", (node, kind))
+        case events.WorkerDied(slot, asked=asked):
+            return Count("worker_deaths_total", (str(slot),), 0 if asked else 1)
+        case events.TierSpared(tier):
+            return Count("tier_spared_total", (tier,))
+        case _:
+            return _protected(event)
+
+
+def _protected(event: Event) -> Count | None:
+    """What was done so that the upstream, or a tenant's neighbours, do not suffer."""
+    match event:
+        case events.BreakerMoved(node, _, state):
+            return Count("breaker_moves_total", (node, state))
+        case events.Retried(allowed):
+            return Count("retries_total", ("yes" if allowed else "no",))
+        case events.Shed(reason):
+            return Count("shed_total", (reason,))
+        case events.Degraded(step):
+            return Count("degraded_total", (step,))
+        case events.Limited(kind):
+            return Count("limited_total", (kind,))
+        case events.Refreshed(reason):
+            return Count("refreshes_total", (reason,))
+        case events.BacklogFull():
+            return Count("backlog_dropped_total")
+        case _:
+            return None
