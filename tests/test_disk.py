@@ -414,3 +414,21 @@ async def test_what_waits_when_it_is_closed_is_still_written(desk: Desk) -> None
         await disk.put(entry("b"), NOW)
 
     assert desk.open().peek(key("a"), NOW) == entry("a")
+
+
+async def test_several_are_put_at_once_each_with_its_own_result(desk: Desk) -> None:
+    disk = desk.open()
+    await disk.put(entry(2, NOW + 1.0), NOW)
+    together = disk.put_all([entry(n) for n in (1, 2, 3)], NOW)
+    kept, alone = await asyncio.gather(together, disk.put(entry(4), NOW))
+
+    assert (kept, alone) == ([True, False, True], True)
+    assert [disk.peek(key(n), NOW) for n in (1, 2)] == [entry(1), entry(2, NOW + 1.0)]
+
+
+async def test_any_number_is_put_at_once(desk: Desk) -> None:
+    disk = desk.open()
+
+    assert await disk.put_all([], NOW) == []
+    assert await disk.put_all([entry(n) for n in range(600)], NOW) == [True] * 600
+    assert disk.stats().entries == 600

@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from proxy import config
 from proxy.adapters.disk.store import Disk
 from proxy.adapters.memory import Memory
+from proxy.adapters.objects.store import Objects
+from proxy.adapters.redis.link import Link
+from proxy.adapters.redis.store import RedisStore
+from proxy.adapters.vault.vault import Vault, coder
+from proxy.adapters.vault.wrapper import Local
+from proxy.quantity import Timeout
 from tests.fakes import FakeClock, FakeStore
+from tests.redis_server import RedisServer
 from tests.stored import NOW, alias, entry, key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
     from proxy.ports import Store
@@ -21,14 +29,48 @@ if TYPE_CHECKING:
 MIB = 1 << 20
 
 
-@pytest.fixture(params=["memory", "disk", "fake"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    if request.param == "disk":
-        disk = Disk(tmp_path / "cache", 16 * MIB, clock=FakeClock(NOW), emit=lambda _: None)
-        yield disk
-        disk.close()
-    else:
-        yield Memory(16 * MIB, ttl=300.0) if request.param == "memory" else FakeStore()
+TIERS = [
+    "memory",
+    "disk",
+    "sealed disk",
+    "folder",
+    "sealed folder",
+    "redis",
+    "sealed redis",
+    "fake",
+]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    with RedisServer(tmp_path_factory.mktemp("redis")) as started:
+        yield started
+
+
+@pytest.fixture(params=TIERS)
+async def store(
+    request: pytest.FixtureRequest, tmp_path: Path, server: RedisServer
+) -> AsyncIterator[Store]:
+    clock = FakeClock(NOW)
+    seals = Vault([Local(b"m" * 32)], clock=clock, emit=lambda _: None)
+    how = coder(seals if request.param.startswith("sealed") else None)
+    match request.param.split()[-1]:
+        case "disk":
+            disk = Disk(tmp_path, 16 * MIB, coder=how, clock=clock, emit=lambda _: None)
+            yield disk
+            disk.close()
+        case "folder":
+            url = f"file://{tmp_path}/objects"
+            yield Objects(url, how, timeout=10.0, clock=clock, emit=lambda _: None)
+        case "redis":
+            settings = config.Redis(url=server.url, prefix=tmp_path.name, timeout=Timeout(5))
+            link = Link(settings, None, clock=clock, emit=lambda _: None)
+            yield RedisStore(link, how)
+            await link.aclose()
+        case "memory":
+            yield Memory(16 * MIB, ttl=300.0)
+        case _:
+            yield FakeStore()
 
 
 async def test_what_was_put_is_found(store: Store) -> None:

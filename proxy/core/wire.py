@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 import zstandard
@@ -12,18 +12,32 @@ from blake3 import blake3
 
 from proxy.core.entry import Alias, Entry, Key, Stored
 
-VERSION: Final = 1
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    Seal: TypeAlias = Callable[[bytes, bytes], bytes]
+    """A payload and what it is bound to; the bytes that stand for it."""
+    Unseal: TypeAlias = Callable[[memoryview, bytes], bytes | None]
+    """The way back; None: not with any key at hand, or bound to something else."""
+
+VERSION: Final = 2
 """Of the bytes below. Whatever is stored under another one is a miss."""
 
-# version, kind, coding, asked, expires: the times stand at fixed places, so that a store can
-# order and expire values that it never decodes.
-_HEAD: Final = struct.Struct(">BBBdd")
+# version, kind, coding, sealing, asked, expires, fence, tenant: all at fixed places, so that a
+# store can order and expire values that it never decodes.
+_HEAD: Final = struct.Struct(">BBBBddQ16s")
+HEAD: Final = _HEAD.size
+"""Bytes from which `header` can be read."""
 _DIGEST: Final = 16
 _KEY: Final = 32
+_TENANT: Final = 16
 _ENTRY: Final = 1
 _ALIAS: Final = 2
 _PLAIN: Final = 0
 _ZSTD: Final = 1
+_OPEN: Final = 0
+_SEALED: Final = 1
 
 COMPRESS_ABOVE: Final = 1024
 """Bytes from which compressing pays: 8 microseconds buy half of the space."""
@@ -40,43 +54,90 @@ _compressors: Final[list[zstandard.ZstdCompressor]] = []
 _decompressors: Final[list[zstandard.ZstdDecompressor]] = []
 
 
-def encode(stored: Stored) -> bytes:
+class Header(NamedTuple):
+    """What stands before the payload, for stores that order values without reading them."""
+
+    version: int
+    kind: int
+    coding: int
+    sealing: int
+    asked: float
+    expires: float
+    fence: int
+    """Of the lease under which it was fetched; 0: there was none."""
+    tenant: bytes
+
+    def outranks(self, other: Header) -> bool:
+        """Whether `other` comes too late to replace this: it was asked for earlier, or by an owner
+        that had lost its lease to this one's."""
+        fenced = self.fence and other.fence and self.fence > other.fence
+        return self.asked > other.asked or bool(fenced)
+
+
+def encode(stored: Stored, seal: Seal | None = None) -> bytes:
     """The bytes to keep. Raises: ValueError for a value that has no encoding."""
-    kind = _ENTRY if isinstance(stored, Entry) else _ALIAS
     try:
         payload = _encoder.encode(stored)
     except (OverflowError, UnicodeEncodeError, msgspec.MsgspecError) as error:
         raise ValueError(f"cannot be encoded: {type(error).__name__}") from error
-    if len(payload) > LARGEST or math.isnan(stored.asked) or math.isnan(stored.expires):
-        raise ValueError("too large, or without a time")
+    if len(payload) > LARGEST:
+        raise ValueError("too large")
     coding = _PLAIN
     if len(payload) > COMPRESS_ABOVE:
         packed = _compress(payload)
         if len(packed) < len(payload):
             coding, payload = _ZSTD, packed
-    sealed = _HEAD.pack(VERSION, kind, coding, stored.asked, stored.expires) + payload
-    return sealed + blake3(sealed).digest(_DIGEST)
+    head = _head(stored, coding, _OPEN if seal is None else _SEALED)
+    if seal is not None:
+        payload = seal(payload, head + stored.key)
+    whole = head + payload
+    return whole + blake3(whole).digest(_DIGEST)
 
 
-def decode(data: bytes, key: Key) -> Stored | None:
-    """What was stored under `key`, or None for any bytes that are not exactly that."""
-    if peek(data) is None or len(key) != _KEY:
+def decode(data: bytes, key: Key, unseal: Unseal | None = None) -> Stored | None:
+    """What was stored under `key`, or None for any bytes that are not exactly that. With `unseal`,
+    whatever is not sealed is none of ours."""
+    head = header(data)
+    if head is None or len(key) != _KEY or len(data) < HEAD + _DIGEST:
         return None
-    sealed = memoryview(data)[:-_DIGEST]
-    if blake3(sealed).digest(_DIGEST) != data[-_DIGEST:]:
+    whole = memoryview(data)[:-_DIGEST]
+    if blake3(whole).digest(_DIGEST) != data[-_DIGEST:]:
         return None
-    _, kind, coding, _, _ = _HEAD.unpack_from(data)
-    payload = _payload(sealed[_HEAD.size :], coding)
-    stored = None if payload is None else _read(payload, kind)
-    return stored if stored is not None and stored.key == key else None
+    if head.sealing != (_OPEN if unseal is None else _SEALED):
+        return None
+    packed: bytes | memoryview | None = whole[HEAD:]
+    if unseal is not None:
+        packed = unseal(whole[HEAD:], data[:HEAD] + key)
+    payload = None if packed is None else _payload(packed, head.coding)
+    stored = None if payload is None else _read(payload, head.kind)
+    if stored is None or stored.key != key or stored.tenant != head.tenant:
+        return None
+    return stored
+
+
+def header(data: bytes | memoryview) -> Header | None:
+    """What stands before the payload, read without proof of any of it."""
+    if len(data) < HEAD or data[0] != VERSION:
+        return None
+    head = Header._make(_HEAD.unpack_from(data))
+    return None if math.isnan(head.asked) or math.isnan(head.expires) else head
 
 
 def peek(data: bytes | memoryview) -> tuple[float, float] | None:
     """When it was asked and when it expires, read without proof of the rest."""
-    if len(data) < _HEAD.size + _DIGEST or data[0] != VERSION:
-        return None
-    _, _, _, asked, expires = _HEAD.unpack_from(data)
-    return None if math.isnan(asked) or math.isnan(expires) else (asked, expires)
+    head = header(data)
+    return None if head is None else (head.asked, head.expires)
+
+
+def _head(stored: Stored, coding: int, sealing: int) -> bytes:
+    kind, fence = (_ENTRY, stored.fence) if isinstance(stored, Entry) else (_ALIAS, 0)
+    asked, expires, tenant = stored.asked, stored.expires, stored.tenant
+    if math.isnan(asked) or math.isnan(expires) or len(tenant) != _TENANT:
+        raise ValueError("without a time or a tenant")
+    try:
+        return _HEAD.pack(VERSION, kind, coding, sealing, asked, expires, fence, tenant)
+    except struct.error as error:
+        raise ValueError("a fence that is no fence") from error
 
 
 def _read(payload: bytes | memoryview, kind: int) -> Stored | None:
@@ -88,7 +149,7 @@ def _read(payload: bytes | memoryview, kind: int) -> Stored | None:
         return None
 
 
-def _payload(packed: memoryview, coding: int) -> bytes | memoryview | None:
+def _payload(packed: bytes | memoryview, coding: int) -> bytes | memoryview | None:
     if coding != _ZSTD:
         return packed if coding == _PLAIN else None
     try:
@@ -105,7 +166,7 @@ def _compress(data: bytes) -> bytes:
     return packed
 
 
-def _decompress(packed: memoryview) -> bytes:
+def _decompress(packed: bytes | memoryview) -> bytes:
     context = _decompressors.pop() if _decompressors else zstandard.ZstdDecompressor()
     data = context.decompress(packed)
     _decompressors.append(context)

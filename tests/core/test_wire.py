@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import msgspec
 import pytest
 from blake3 import blake3
@@ -40,6 +42,8 @@ entries = st.builds(
     model=words,
     node=words,
     latency=seconds,
+    fence=st.integers(0, 2**63),
+    pinned=st.booleans(),
     usage=st.builds(Usage, input=st.integers(0, 10**9), output=st.integers(0, 10**9)),
 )
 aliases = st.builds(
@@ -79,6 +83,19 @@ def test_the_times_are_read_without_decoding(stored: Stored) -> None:
     assert wire.peek(wire.encode(stored)) == (stored.asked, stored.expires)
 
 
+@given(entries)
+def test_what_stores_order_by_stands_at_fixed_places(stored: Entry) -> None:
+    data = wire.encode(stored)
+
+    assert data[0] == 2
+    assert struct.unpack(">ddQ16s", data[4:44]) == (
+        stored.asked,
+        stored.expires,
+        stored.fence,
+        stored.tenant,
+    )
+
+
 @given(values, keys)
 def test_another_key_than_the_one_inside_is_a_miss(stored: Stored, other: Key) -> None:
     found = wire.decode(wire.encode(stored), other)
@@ -98,7 +115,7 @@ def test_any_other_bytes_are_a_miss(data: bytes) -> None:
 def test_a_right_digest_over_nonsense_is_a_miss(
     version: int, kind: int, coding: int, payload: bytes
 ) -> None:
-    head = bytes([version, kind, coding]) + bytes(16)
+    head = bytes([version, kind, coding]) + bytes(41)
 
     assert wire.decode(sealed(head + payload), KEY) is None
 
@@ -137,10 +154,10 @@ def test_an_entry_does_not_pass_for_an_alias() -> None:
 
 def test_a_later_field_of_the_same_version_is_overlooked() -> None:
     data = wire.encode(entry())
-    fields = msgspec.msgpack.decode(data[19:-16])
+    fields = msgspec.msgpack.decode(data[44:-16])
     longer = msgspec.msgpack.encode([*fields, "new"])
 
-    assert wire.decode(sealed(data[:19] + longer), KEY) == entry()
+    assert wire.decode(sealed(data[:44] + longer), KEY) == entry()
 
 
 def test_a_key_that_is_too_short_finds_nothing() -> None:
@@ -169,7 +186,7 @@ def test_a_frame_that_would_unfold_beyond_reason_is_a_miss() -> None:
     # Single segment, eight bytes of content size: 2**40.
     frame = b"\x28\xb5\x2f\xfd\xe0" + (1 << 40).to_bytes(8, "little") + b"\x01\x00\x00"
 
-    assert wire.decode(sealed(data[:19] + frame), KEY) is None
+    assert wire.decode(sealed(data[:44] + frame), KEY) is None
 
 
 @pytest.mark.parametrize(
@@ -179,8 +196,88 @@ def test_a_frame_that_would_unfold_beyond_reason_is_a_miss() -> None:
         {"epoch": 2**70},
         {"asked": float("nan")},
         {"ttl": float("nan")},
+        {"tenant": Tenant(b"short")},
+        {"fence": -1},
+        {"fence": 2**64},
     ],
 )
 def test_a_value_without_an_encoding_is_refused(changes: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=r"encoded|time"):
+    with pytest.raises(ValueError, match=r"encoded|time|fence"):
         wire.encode(msgspec.structs.replace(entry(), **changes))
+
+
+def mirrored(payload: bytes | memoryview, bound: bytes) -> bytes:
+    """A seal as far as this module can tell: other bytes, bound to something."""
+    return bytes(payload)[::-1] + blake3(bound).digest(8)
+
+
+def righted(data: memoryview, bound: bytes) -> bytes | None:
+    return bytes(data[:-8])[::-1] if data[-8:] == blake3(bound).digest(8) else None
+
+
+@given(values)
+def test_a_sealed_value_comes_back_through_its_seal_only(stored: Stored) -> None:
+    data = wire.encode(stored, mirrored)
+
+    assert wire.decode(data, stored.key, righted) == stored
+    assert wire.decode(data, stored.key) is None
+
+
+def test_where_all_is_sealed_an_open_value_is_none_of_ours() -> None:
+    assert wire.decode(wire.encode(entry()), KEY, righted) is None
+
+
+def test_whether_it_is_sealed_stands_in_its_head() -> None:
+    opened = wire.encode(entry())
+    head = opened[:44]
+    claimed = head[:3] + b"\x01" + head[4:]
+
+    assert wire.decode(sealed(head + mirrored(opened[44:-16], head + KEY)), KEY, righted) is None
+    assert wire.decode(sealed(claimed + opened[44:-16]), KEY) is None
+
+
+def test_a_seal_is_bound_to_the_head_and_the_key() -> None:
+    data = wire.encode(entry(), mirrored)
+    other = Key(b"o" * 32)
+    later = struct.pack(">d", 11.0)
+
+    assert wire.decode(data, other, righted) is None
+    assert wire.decode(sealed(data[:4] + later + data[12:-16]), KEY, righted) is None
+    assert wire.decode(sealed(data[:28] + b"u" * 16 + data[44:-16]), KEY, righted) is None
+
+
+def test_another_tenant_in_front_than_inside_is_a_miss() -> None:
+    data = wire.encode(entry())
+
+    assert wire.decode(sealed(data[:28] + b"u" * 16 + data[44:-16]), KEY) is None
+
+
+@pytest.mark.parametrize(
+    ("held", "new", "stays"),
+    [
+        ((10.0, 0), (10.0, 0), False),
+        ((10.0, 0), (9.0, 0), True),
+        ((10.0, 0), (11.0, 0), False),
+        ((10.0, 5), (11.0, 4), True),
+        ((10.0, 5), (11.0, 0), False),
+        ((10.0, 0), (11.0, 4), False),
+        ((10.0, 4), (11.0, 5), False),
+    ],
+)
+def test_who_asked_earlier_or_lost_the_lease_comes_too_late(
+    held: tuple[float, int], new: tuple[float, int], stays: bool
+) -> None:
+    def head(order: tuple[float, int]) -> wire.Header:
+        value = msgspec.structs.replace(entry(), asked=order[0], fence=order[1])
+        found = wire.header(wire.encode(value))
+        assert found is not None
+        return found
+
+    assert head(held).outranks(head(new)) is stays
+
+
+def test_a_head_that_is_cut_is_none() -> None:
+    data = wire.encode(entry())
+
+    assert wire.header(data[: wire.HEAD]) is not None
+    assert wire.header(data[: wire.HEAD - 1]) is None

@@ -40,9 +40,15 @@ class File:
     """One writer thread and the event loop's thread use it; only `renew` excludes the other. It
     never grows beyond `max_bytes`: that is the size of the map."""
 
-    def __init__(self, directory: Path, max_bytes: int, emit: Emit) -> None:
-        """Raises: StoreError."""
+    def __init__(
+        self, directory: Path, max_bytes: int, emit: Emit, *, sealed: bool = False
+    ) -> None:
+        """`sealed`: nothing is to lie there in the clear, also not from before.
+
+        Raises: StoreError.
+        """
         self._directory = directory
+        self._sealed = sealed
         self._max_bytes = max(max_bytes, _SMALLEST)
         self._emit = emit
         self._mapping = threading.Lock()
@@ -142,15 +148,18 @@ class File:
         """Open the file, or a fresh one if it turns out to be unusable; why, or None."""
         try:
             self._env = self._environment()
-            self._tree = tree.prepare(self._env)
+            self._tree = tree.prepare(self._env, self._sealed)
         except (tree.FormatError, *_BROKEN) as error:
             if not self._place.first:
                 raise StoreError(TIER, "others use a file that cannot be read") from error
             if isinstance(error, tree.FormatError):
                 self._env.close()
-            self._place.reset()
+            if _reason(error) == "encryption":
+                self._place.discard()
+            else:
+                self._place.reset()
             self._env = self._environment()
-            self._tree = tree.prepare(self._env)
+            self._tree = tree.prepare(self._env, self._sealed)
             return _reason(error)
         return None
 

@@ -72,6 +72,14 @@ class Place:
         # A reader table that belonged to the other file; LMDB makes a new one.
         (self.directory / "lock.mdb").unlink(missing_ok=True)
 
+    def discard(self) -> None:
+        """Delete the data file, and what was set aside before it; the same conditions."""
+        self.data.unlink()
+        self.reset()
+        aside = self.data.with_name(self.data.name + _ASIDE)
+        if aside.is_file():
+            aside.unlink()
+
     def _prepare(self) -> str | None:
         reason = self._unsound() if self.data.exists() else None
         if reason == "size" and (self._open_mark.exists() or self._closed_mark.exists()):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _FORMAT: Final = b"format"
 _FORMAT_NOW: Final = b"hotprefix-1"
+_FORMAT_SEALED: Final = b"hotprefix-1 sealed"
 _AGED: Final = b"aged"
 _FOREVER: Final = 1e15
 """Seconds that stand for all later times."""
@@ -30,7 +31,8 @@ _TIME: Final = 8
 
 
 class FormatError(Exception):
-    """A sound file that is not ours, or of another version. `reason` is foreign or version."""
+    """A sound file that is not ours, or of another version. `reason` is foreign, version, or
+    encryption: it is ours, but what is in it was sealed, or was not, other than is asked for."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -44,18 +46,23 @@ class Tree(NamedTuple):
     expiry: lmdb._Database
 
 
-def prepare(env: lmdb.Environment) -> Tree:
+def prepare(env: lmdb.Environment, sealed: bool) -> Tree:
     """The tables, made if they are missing. Raises: FormatError."""
+    wanted, other = _FORMAT_NOW, _FORMAT_SEALED
+    if sealed:
+        wanted, other = other, wanted
     with env.begin() as txn:
         marked = txn.get(_FORMAT)
         if marked is None and txn.stat()["entries"]:
             raise FormatError("foreign")
-    if marked not in (None, _FORMAT_NOW):
+    if marked == other:
+        raise FormatError("encryption")
+    if marked not in (None, wanted):
         raise FormatError("version")
     tree = Tree(env.open_db(b"entries"), env.open_db(b"expiry"))
     if marked is None:
         with env.begin(write=True) as txn:
-            txn.put(_FORMAT, _FORMAT_NOW)
+            txn.put(_FORMAT, wanted)
     return tree
 
 
@@ -73,10 +80,12 @@ def read(txn: Txn, tree: Tree, key: Key) -> bytes | None:
 
 def write(txn: Txn, tree: Tree, key: Key, data: bytes, now: float) -> bool:
     """Store `data`, unless something asked for later is there and alive."""
-    held, new = _times(txn, tree, key), wire.peek(data)
+    there, new = txn.get(key, db=tree.entries), wire.peek(data)
+    held = None if there is None else wire.peek(there)
     if new is None or (held is not None and held[0] > new[0] and held[1] > now):
         return False
-    remove(txn, tree, key)
+    if there is not None:
+        remove(txn, tree, key)
     txn.put(_index(new[1], key), b"", db=tree.expiry)
     txn.put(key, data[:PART], db=tree.entries)
     for number, start in enumerate(range(PART, len(data), PART)):

@@ -11,7 +11,6 @@ import lmdb
 
 from proxy.adapters.disk import tree
 from proxy.adapters.disk.file import TIER
-from proxy.core import wire
 from proxy.core.events import Evicted
 from proxy.ports import StoreError
 
@@ -72,9 +71,11 @@ Batch: TypeAlias = "tuple[list[Job], Callable[[list[Result]], None]]"
 class Writer:
     """Commits a batch of jobs in one transaction, if it can."""
 
-    def __init__(self, file: File, emit: Emit) -> None:
+    def __init__(self, file: File, emit: Emit, encode: Callable[[Stored], bytes]) -> None:
+        """`encode` raises ValueError for what cannot be kept now."""
         self._file = file
         self._emit = emit
+        self._encode = encode
         self._batches: SimpleQueue[Batch] = SimpleQueue()
         self._stuck = 0
         self._thread = threading.Thread(target=self._run, name="disk-writer", daemon=True)
@@ -103,7 +104,9 @@ class Writer:
     def _work(self, batch: list[Job]) -> list[Result]:
         results: list[Result] = []
         limit = self._file.limit
-        for steps in _portions([_fitting(_step(job), limit) for job in batch], limit // _PORTION):
+        for steps in _portions(
+            [_fitting(self._step(job), limit) for job in batch], limit // _PORTION
+        ):
             try:
                 results += self._commit(steps)
                 self._stuck = 0
@@ -184,6 +187,24 @@ class Writer:
                 results[at] = _failed(error)
         return results
 
+    def _step(self, job: Job) -> Step:
+        """Entries are encoded here, before the transaction begins."""
+        match job:
+            case Put(stored, now):
+                try:
+                    data = self._encode(stored)
+                except ValueError as error:
+                    failed = _failed(error)
+                    return Step(0, lambda txn, tables: failed)
+                key, cost = stored.key, (len(data) // tree.PART + 4) * _PAGE
+                return Step(cost, lambda txn, tables: tree.write(txn, tables, key, data, now))
+            case Delete(key):
+                return Step(0, lambda txn, tables: tree.remove(txn, tables, key))
+            case Sweep(now):
+                return Step(0, lambda txn, tables: tree.drop_soonest(txn, tables, STEP, now))
+            case Renew() | Stop():
+                return Step(0, lambda txn, tables: 1)
+
 
 class Step(NamedTuple):
     """What a job does inside a transaction, and the bytes of free pages that it may take."""
@@ -210,25 +231,6 @@ def _portions(steps: list[Step], limit: int) -> Iterator[list[Step]]:
         portion.append(step)
         cost += step.cost
     yield portion
-
-
-def _step(job: Job) -> Step:
-    """Entries are encoded here, before the transaction begins."""
-    match job:
-        case Put(stored, now):
-            try:
-                data = wire.encode(stored)
-            except ValueError as error:
-                failed = _failed(error)
-                return Step(0, lambda txn, tables: failed)
-            key, cost = stored.key, (len(data) // tree.PART + 4) * _PAGE
-            return Step(cost, lambda txn, tables: tree.write(txn, tables, key, data, now))
-        case Delete(key):
-            return Step(0, lambda txn, tables: tree.remove(txn, tables, key))
-        case Sweep(now):
-            return Step(0, lambda txn, tables: tree.drop_soonest(txn, tables, STEP, now))
-        case Renew() | Stop():
-            return Step(0, lambda txn, tables: 1)
 
 
 def _failed(error: Exception) -> StoreError:

@@ -1,0 +1,1 @@
+"""Keys: what wraps data keys, and the data keys that seal what the tiers keep."""

@@ -1,0 +1,61 @@
+"""The wrapping keys that the settings name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from proxy.adapters.vault import kms
+from proxy.adapters.vault.wrapper import Local
+from proxy.config import ConfigError
+from proxy.core import sealing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from proxy.adapters.vault.wrapper import Wrapper
+    from proxy.config import Encryption
+
+
+def wrappers(settings: Encryption, environ: Mapping[str, str]) -> tuple[Wrapper, ...]:
+    """The key that seals first, then those that older values may be opened with; none: nothing is
+    to be sealed. Nobody is asked for anything yet.
+
+    Raises: ConfigError.
+    """
+    if not settings.key:
+        if settings.old_keys:
+            raise ConfigError("old keys without a key - at `$.cache.encryption.key`")
+        return ()
+    old = [(name, f"old_keys[{i}]") for i, name in enumerate(settings.old_keys)]
+    return tuple(_wrapper(name, environ, where) for name, where in [(settings.key, "key"), *old])
+
+
+def _wrapper(name: str, environ: Mapping[str, str], where: str) -> Wrapper:
+    at = f"at `$.cache.encryption.{where}`"
+    kind, _, rest = name.partition(":")
+    if kind not in ("env", "file", "aws-kms") or not rest:
+        raise ConfigError(f"expected env:NAME, file:PATH or aws-kms:KEY - {at}")
+    if kind == "aws-kms":
+        if not kms.installed():
+            raise ConfigError(f"aws-kms needs `pip install hotprefix[kms]` - {at}")
+        return kms.Kms(rest)
+    text = _from_file(rest, at) if kind == "file" else _from_environment(rest, environ, at)
+    master = sealing.material(text)
+    if master is None:
+        raise ConfigError(f"{kind}:{rest}: expected 32 bytes in base64 or hexadecimal - {at}")
+    return Local(master)
+
+
+def _from_environment(name: str, environ: Mapping[str, str], at: str) -> bytes:
+    value = environ.get(name)
+    if not value:
+        raise ConfigError(f"the variable {name} is not set - {at}")
+    return value.encode("utf-8", "surrogateescape")
+
+
+def _from_file(path: str, at: str) -> bytes:
+    try:
+        return Path(path).expanduser().read_bytes()
+    except (OSError, RuntimeError) as error:
+        raise ConfigError(f"cannot read {path}: {type(error).__name__} - {at}") from error
