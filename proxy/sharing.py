@@ -1,24 +1,40 @@
-"""One flight for all workers of a machine: the one that has the lease flies, the others follow."""
+"""One flight for all workers of a machine or a fleet: the one that has the lease flies, the others
+follow."""
 
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from random import Random
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from proxy.core.delivery import form
 from proxy.core.entry import Key
 from proxy.ports import UpstreamError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from proxy.flight import Flight, Name
     from proxy.ports import Clock, Followed, Leases, Peers
 
-PATIENCE = 10.0
-"""Seconds after which a worker flies alone, whatever the lease says: longer than its term."""
+    Turn: TypeAlias = Literal["held", "alone", "over"]
+    """With the lease, without it, or not at all: another worker's flight was enough."""
 
-_PAUSE = 0.05
-"""Seconds before an owner that could not be followed is asked for again."""
+PATIENCE: Final = 6.0
+"""Seconds of waiting after which a worker flies alone, whatever the lease says: longer than the
+term of any, so that a dead owner has one successor."""
+
+_FIRST_PAUSE: Final = 0.02
+_LONGEST_PAUSE: Final = 0.2
+"""Seconds before an owner that could not be followed is asked for again; doubled each time."""
+_DEATH: Final = 2.0
+"""Seconds that a broken attempt to follow counts for, at most: it may have lasted as long as an
+answer does."""
+_ESTRANGED: Final = 10.0
+"""Seconds for which nobody waits any more for an owner that keeps its leases, and yet cannot be
+reached from here."""
+_OWNERS: Final = 256
+"""Of those, how many are remembered."""
 
 
 def named(name: Name) -> bytes:
@@ -34,64 +50,110 @@ def unnamed(name: bytes) -> Name:
 class Sharing:
     """Leads or follows, by lease."""
 
-    def __init__(self, leases: Leases, peers: Peers, clock: Clock) -> None:
+    def __init__(
+        self,
+        leases: Leases,
+        peers: Peers,
+        clock: Clock,
+        *,
+        chance: Callable[[], float] | None = None,
+    ) -> None:
+        """`chance`: uniform in [0, 1)."""
         self._leases = leases
         self._peers = peers
         self._clock = clock
+        # Seeded here and not in the process that forks: workers that wait in step would all ask
+        # at once.
+        self._chance = chance or Random().random
+        self._estranged: dict[str, float] = {}
+        """Owners that were waited for in vain, and until when that is remembered."""
 
     @asynccontextmanager
     async def lead(self, flight: Flight) -> AsyncIterator[bool]:
-        """True: fly, and hold the lease meanwhile. False: the flight was followed to its end.
+        """True: fly, and hold the lease meanwhile. False: another worker's flight was followed to
+        its end, or nobody here needs to.
 
         Raises: UpstreamError: what the owner's flight met, or that the owner died in the middle.
         """
         name = named(flight.name)
-        if await self._followed(flight, name):
-            yield False
-            return
+        turn = await self._turn(flight, name)
         try:
-            yield True
+            yield turn != "over"
         finally:
-            await self._leases.release(name)
+            if turn == "held":
+                await self._leases.release(name)
 
-    async def _followed(self, flight: Flight, name: bytes) -> bool:
-        until = self._clock.mono() + PATIENCE
+    async def _turn(self, flight: Flight, name: bytes) -> Turn:
+        patience, pause = PATIENCE, _FIRST_PAUSE
         while isinstance(owner := await self._leases.acquire(name), str):
-            try:
-                upstream = await self._peers.follow(owner, name)
-            except UpstreamError as error:
-                if error.kind != "gone":
-                    raise
-                upstream = None
-            if upstream is not None and await self._copy(upstream, flight):
-                return True
-            if self._clock.mono() > until:
-                return False
-            await self._clock.sleep(_PAUSE)
+            if flight.keep and not flight.readers:
+                return "over"  # a refresh, which the owner does as well as anyone
+            if self._is_estranged(owner):
+                return "alone"
+            start = self._clock.mono()
+            found = await self._found(owner, name)
+            if not isinstance(found, UpstreamError | None) and await self._copy(found, flight):
+                return "over"
+            failed = self._clock.mono()
+            patience -= min(_DEATH, failed - start)
+            if patience <= 0:
+                self._estrange(owner, found)
+                return "alone"
+            await self._clock.sleep(min(patience, pause * (1 - self._chance() / 2)))
+            patience -= self._clock.mono() - failed
+            pause = min(_LONGEST_PAUSE, 2 * pause)
         flight.fence = owner
-        return False
+        return "held"
+
+    async def _found(self, owner: str, name: bytes) -> Followed | UpstreamError | None:
+        """The owner's flight, once it has a head; None: it flies it no more. An error: the owner
+        is gone."""
+        try:
+            return await self._peers.follow(owner, name)
+        except UpstreamError as error:
+            if error.kind != "gone":
+                raise
+            return error
 
     async def _copy(self, upstream: Followed, flight: Flight) -> bool:
-        """Whether the owner's flight was read to its end; False: none of its body was read."""
-        begun = False
+        """Whether the owner's flight was read to its end; False: none of it was passed on."""
+        # Events are passed on as they come. Anything else is held until it is whole: should the
+        # owner die, its successor's answer can still be given.
+        held: list[bytes] = []
+        room = 0 if form(upstream.head) == "events" else flight.limit
         try:
             async for chunk in upstream:
-                if not begun:
-                    _open(flight, upstream)
-                begun = True
-                await flight.write(chunk)
+                held.append(chunk)
+                room -= len(chunk)
+                if room < 0:  # an answer too large to be held is risked
+                    await _passed(held, upstream, flight)
         except UpstreamError as error:
-            if begun or error.kind != "gone":
+            if flight.head is not None or error.kind != "gone":
                 raise
             return False
         finally:
             await upstream.aclose()
-        if not begun:
-            _open(flight, upstream)
+        await _passed(held, upstream, flight)
         flight.land()
         return True
 
+    def _is_estranged(self, owner: str) -> bool:
+        return self._estranged.get(owner, 0.0) > self._clock.mono()
 
-def _open(flight: Flight, upstream: Followed) -> None:
-    flight.raw, flight.counted = upstream.raw, upstream.counted
-    flight.open(upstream.head, upstream.node, upstream.asked, followed=True)
+    def _estrange(self, owner: str, found: object) -> None:
+        if not isinstance(found, UpstreamError):
+            return
+        self._estranged.pop(owner, None)
+        self._estranged[owner] = self._clock.mono() + _ESTRANGED
+        if len(self._estranged) > _OWNERS:
+            del self._estranged[next(iter(self._estranged))]
+
+
+async def _passed(held: list[bytes], upstream: Followed, flight: Flight) -> None:
+    """Give the flight what was held of the owner's answer; before the first of it, the head."""
+    if flight.head is None:
+        flight.raw, flight.counted = upstream.raw, upstream.counted
+        flight.open(upstream.head, upstream.node, upstream.asked, followed=True)
+    for chunk in held:
+        await flight.write(chunk)
+    held.clear()

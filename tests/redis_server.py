@@ -39,11 +39,16 @@ def free_port() -> int:
 class RedisServer:
     """One server on loopback, without persistence: started again, it is empty."""
 
-    def __init__(self, folder: Path, *options: str, port: int = 0) -> None:
+    def __init__(
+        self, folder: Path, *options: str, port: int = 0, password: str = "", sentinel: str = ""
+    ) -> None:
+        """`sentinel`: the rules of one, if it is to be that instead of a server."""
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.port = port or free_port()
         self._options = options
+        self._password = password
+        self._sentinel = sentinel
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -57,23 +62,20 @@ class RedisServer:
 
     def client(self) -> driver.Redis:
         """A plain, synchronous client, for looking at what is there."""
-        return driver.Redis(port=self.port, socket_timeout=5)
+        return driver.Redis(port=self.port, password=self._password or None, socket_timeout=5)
 
     def start(self) -> RedisServer:
         """Returns once it answers."""
-        common = (
-            "--port",
-            str(self.port),
-            "--bind",
-            "127.0.0.1",
-            "--save",
-            "",
-            "--appendonly",
-            "no",
-        )
+        common = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder)]
+        if self._sentinel:
+            rules = self.folder / "sentinel.conf"
+            rules.write_text(self._sentinel)
+            common = [str(rules), "--sentinel", *common]
+        else:
+            common += ["--save", "", "--appendonly", "no", "--requirepass", self._password]
         with (self.folder / f"redis-{self.port}.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [binary(), *common, "--dir", str(self.folder), *self._options],
+                [binary(), *common, *self._options],
                 stdout=log,
                 stderr=log,
             )
@@ -87,6 +89,7 @@ class RedisServer:
                 return self
             except driver.RedisError:
                 time.sleep(0.02)
+        self.kill()
         raise RuntimeError((self.folder / f"redis-{self.port}.log").read_text()[-2000:])
 
     def freeze(self) -> None:

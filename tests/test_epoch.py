@@ -87,6 +87,46 @@ def test_bumps_of_several_processes_all_count(tmp_path: Path) -> None:
     epochs.close()
 
 
+def test_a_start_gives_way_to_the_first_epoch_that_is_heard(tmp_path: Path) -> None:
+    """Each new machine would otherwise void what the whole fleet has stored."""
+    epochs, other = (Epochs(tmp_path / "epoch", clock=FakeClock()) for _ in range(2))
+    assert epochs.provisional
+
+    assert epochs.learn(7) == 7
+    assert (other.current(), other.provisional) == (7, False)
+    assert other.learn(6) == 7
+    assert epochs.learn(9) == other.current() == 9
+    epochs.close()
+    other.close()
+
+
+def test_it_stays_provisional_over_a_restart(tmp_path: Path) -> None:
+    Epochs(tmp_path / "epoch", clock=FakeClock()).close()
+    later = Epochs(tmp_path / "epoch", clock=FakeClock(now=1.0))
+
+    assert later.provisional
+    assert later.current() == FakeClock().now() * 1000
+    later.close()
+
+
+def test_what_was_purged_before_a_fleet_was_met_stays_void(tmp_path: Path) -> None:
+    epochs = Epochs(tmp_path / "epoch", clock=FakeClock())
+    bumped = epochs.bump()
+
+    assert not epochs.provisional
+    assert epochs.learn(7) == bumped
+    epochs.close()
+
+
+@pytest.mark.parametrize("foreign", [0, -1, 2**53, 2**64])
+def test_a_number_that_is_no_epoch_is_not_learnt(tmp_path: Path, foreign: int) -> None:
+    epochs = Epochs(tmp_path / "epoch", clock=FakeClock())
+
+    assert epochs.learn(foreign) == epochs.current() == FakeClock().now() * 1000
+    assert epochs.provisional
+    epochs.close()
+
+
 def test_a_full_disk_is_an_error_and_no_death(tmp_path: Path) -> None:
     """A page of memory without a place on the disk kills whoever touches it."""
     mounted = subprocess.run(

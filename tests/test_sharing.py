@@ -17,7 +17,7 @@ from proxy.flights import Flights
 from proxy.ports import UpstreamError
 from proxy.sharing import PATIENCE, Sharing, named, unnamed
 from tests.asking import chat
-from tests.fakes import Answer, FakeClock, FakeLeases, FakePeers, FakeStore, settle
+from tests.fakes import EVENTS, Answer, FakeClock, FakeLeases, FakePeers, FakeStore, settle
 from tests.staged import STREAM, Stage, broken, failed, header, said, streaming
 from tests.stored import key
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from proxy.flight import Name, Reader
+    from tests.fakes import Piece
 
 NAME: Name = (key("a"), 3)
 GONE = UpstreamError("", "gone", "the worker is gone")
@@ -39,6 +40,20 @@ def test_a_flights_name_between_workers_is_forty_bytes_and_means_the_same(
     assert unnamed(named((Key(name), epoch))) == (name, epoch)
 
 
+class Told(FakeLeases):
+    """Leases that note what is given back."""
+
+    def __init__(
+        self, board: dict[bytes, tuple[str, float]], address: str, clock: FakeClock
+    ) -> None:
+        super().__init__(board, address, clock)
+        self.released: list[bytes] = []
+
+    async def release(self, name: bytes) -> None:
+        self.released.append(name)
+        await super().release(name)
+
+
 class Worker:
     """This worker beside another one, which has the lease for some seconds."""
 
@@ -46,8 +61,8 @@ class Worker:
         self.clock = FakeClock()
         self.peers = FakePeers(*script)
         self.board: dict[bytes, tuple[str, float]] = {}
-        self.leases = FakeLeases(self.board, "me", self.clock)
-        self.sharing = Sharing(self.leases, self.peers, self.clock)
+        self.leases = Told(self.board, "me", self.clock)
+        self.sharing = Sharing(self.leases, self.peers, self.clock, chance=lambda: 0.0)
         self.flights = Flights(lambda _: None, limit=1 << 20)
         self.flown: list[Flight] = []
         self.door = asyncio.Event()
@@ -106,9 +121,29 @@ async def test_the_lease_is_given_back_when_the_last_reader_leaves() -> None:
     assert worker.board == {}
 
 
-async def test_another_workers_answer_is_read_while_it_arrives_there() -> None:
+def events(*pieces: Piece) -> Answer:
+    return Answer(pieces, headers=EVENTS)
+
+
+class Numbered(FakeLeases):
+    """Leases with tokens."""
+
+    async def acquire(self, name: bytes) -> int | str:
+        found = await super().acquire(name)
+        return found if isinstance(found, str) else 42
+
+
+async def test_the_flight_has_the_token_of_its_lease() -> None:
+    worker = Worker(led=0)
+    worker.sharing = Sharing(Numbered({}, "me", worker.clock), worker.peers, worker.clock)
+    await worker.reading()
+
+    assert worker.flown[0].fence == 42
+
+
+async def test_another_workers_stream_is_read_while_it_arrives_there() -> None:
     gate = asyncio.Event()
-    worker = Worker(Answer((b"one ", gate, b"two")))
+    worker = Worker(events(b"one ", gate, b"two"))
     reader = worker.join()
 
     assert (await reader.head()).status == 200
@@ -143,7 +178,7 @@ async def test_all_readers_of_this_worker_follow_once() -> None:
 
 
 async def test_a_follower_leaves_the_owner_when_its_last_reader_leaves() -> None:
-    worker = Worker(Answer((b"one ", asyncio.Event())))
+    worker = Worker(events(b"one ", asyncio.Event()))
     reader = worker.join()
     await anext(reader)
     assert worker.peers.following == 1
@@ -183,15 +218,15 @@ async def test_a_dead_owner_is_replaced_when_its_lease_ends(
     await settle()
     await worker.spend(TERM - 0.1)
     assert not worker.flown
-    await worker.spend(0.2)
+    await worker.spend(0.35)
 
     assert await reading == b"own"
     assert not worker.flown[0].followed
 
 
-async def test_an_owner_that_dies_in_the_middle_is_an_error() -> None:
+async def test_an_owner_that_dies_in_the_middle_of_a_stream_is_an_error() -> None:
     """What was passed on cannot be taken back, and another answer would not fit to it."""
-    worker = Worker(Answer((b"one ", GONE)))
+    worker = Worker(events(b"one ", GONE))
 
     with pytest.raises(UpstreamError) as failed:
         await worker.reading()
@@ -218,6 +253,139 @@ async def test_nobody_waits_for_ever_for_an_owner_that_cannot_be_followed() -> N
     await worker.spend(0.2)
 
     assert await reading == b"own"
+
+
+async def test_an_owner_that_dies_in_the_middle_of_json_costs_nobody_the_answer() -> None:
+    """Nothing of it was passed on, so the next owner's can be."""
+    worker = Worker(Answer((b"one ", GONE)), led=TERM)
+    reading = worker.reading()
+    await settle()
+    await worker.spend(TERM + 0.25)
+
+    assert await reading == b"own"
+
+
+async def test_the_next_owners_json_is_followed_as_well() -> None:
+    worker = Worker(Answer((b"one ", GONE)), Answer((b"all ", b"of it")))
+    reading = worker.reading()
+    await settle()
+    await worker.spend(0.1)
+
+    assert await reading == b"all of it"
+    assert not worker.flown
+
+
+async def test_json_is_read_once_it_is_whole() -> None:
+    gate = asyncio.Event()
+    worker = Worker(Answer((b"one ", gate, b"two")))
+    reading = worker.reading()
+    await settle()
+    assert not reading.done()
+    gate.set()
+
+    assert await reading == b"one two"
+
+
+async def test_json_that_is_too_large_to_be_held_is_passed_on_as_it_comes() -> None:
+    gate, large = asyncio.Event(), b"x" * (1 << 20)
+    worker = Worker(Answer((large, b"y", gate, b"z")))
+    reader = worker.join()
+
+    assert await anext(reader) == large + b"y"
+    gate.set()
+    assert await anext(reader) == b"z"
+
+
+async def test_a_long_flight_does_not_use_up_the_patience() -> None:
+    """An owner that dies after a minute has a successor too, and only one."""
+    gate = asyncio.Event()
+    worker = Worker(Answer((b"one ", gate, GONE)), None)
+    reading = worker.reading()
+    await worker.spend(20.0)
+    gate.set()
+    await settle()
+    await worker.spend(3.0)
+    assert not worker.flown
+    worker.board.clear()
+    await worker.spend(0.25)
+
+    assert await reading == b"own"
+
+
+async def test_the_pauses_grow_and_differ() -> None:
+    """Short at first, for an answer that is being stored; later, a crowd must not hammer."""
+    worker = Worker(None)
+    reading = worker.reading()
+    await settle()
+    await worker.spend(1.0)
+    looks = len(worker.peers.looks)
+    reading.cancel()
+    half = Worker(None)
+    half.sharing = Sharing(half.leases, half.peers, half.clock, chance=lambda: 0.999)
+    reading = half.reading()
+    await settle()
+    await half.spend(1.0)
+    reading.cancel()
+
+    assert 6 <= looks <= 9
+    assert len(half.peers.looks) > looks
+
+
+async def test_an_owner_that_cannot_be_reached_is_waited_for_once() -> None:
+    """It keeps its leases, so it lives; it is only cut off from here."""
+    worker = Worker(GONE)
+    reading = worker.reading()
+    await settle()
+    await worker.spend(PATIENCE + 0.1)
+    assert await reading == b"own"
+    looks = len(worker.peers.looks)
+
+    assert await worker.reading() == b"own"
+    assert len(worker.peers.looks) == looks
+    worker.clock.advance(60.0)
+    reading = worker.reading()
+    await settle()
+    assert len(worker.peers.looks) == looks + 1
+    reading.cancel()
+
+
+async def test_an_owner_that_is_slow_to_store_is_asked_again_next_time() -> None:
+    worker = Worker(None)
+    reading = worker.reading()
+    await settle()
+    await worker.spend(PATIENCE + 0.1)
+    await reading
+    worker.peers.script = [Answer((b"theirs",))]
+
+    assert await worker.reading() == b"theirs"
+
+
+async def test_a_refresh_that_another_worker_flies_already_ends() -> None:
+    worker = Worker(events(b"one ", asyncio.Event()))
+    worker.flights.refresh(NAME, worker.fly, "stale")
+    await settle()
+
+    assert len(worker.flights) == 0
+    assert not worker.peers.looks
+    assert not worker.flown
+
+
+async def test_a_refresh_that_somebody_reads_is_followed() -> None:
+    worker = Worker(Answer((b"all",)))
+    worker.flights.refresh(NAME, worker.fly, "stale")
+
+    assert await worker.reading() == b"all"
+
+
+async def test_who_waited_in_vain_gives_back_nothing() -> None:
+    """A second flight of the same name may hold the lease by then."""
+    worker = Worker(None)
+    reading = worker.reading()
+    await settle()
+    await worker.spend(PATIENCE + 0.1)
+    await reading
+
+    assert worker.leases.released == []
 
 
 async def test_a_lease_store_that_fails_lets_everyone_fly() -> None:

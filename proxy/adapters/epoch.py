@@ -5,21 +5,30 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from proxy.ports import Clock
 
 _SIZE: Final = 8
-_LARGEST: Final = 1 << 53
-"""Above this a number was not written by us."""
+LARGEST: Final = 1 << 53
+"""From here on a number was not written by us."""
+_PROVISIONAL: Final = 1 << 63
+"""The bit that says so; in the number itself, so that both change in one step."""
 
 
 class Epochs:
     """A number that all workers of a machine read from the same page of memory and that only
     grows. It starts at the time, in milliseconds: should the file be lost, then everything that
     was stored before is void, and nothing that was purged comes back.
+
+    Until something is purged, such a start is provisional. The first epoch heard from a fleet
+    takes its place even if it is smaller: else each new machine would void the whole fleet's
+    cache. What was stored meanwhile was asked for just now, and stays valid.
     """
 
     def __init__(self, path: str | Path, *, clock: Clock) -> None:
@@ -28,42 +37,61 @@ class Epochs:
         target = Path(path)
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._file = os.open(target, os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(self._file, fcntl.LOCK_EX)
         try:
-            self._prepare()
-            self._page = mmap.mmap(self._file, _SIZE)
+            with self._alone():
+                self._prepare()
+                self._page = mmap.mmap(self._file, _SIZE)
         except OSError:
             os.close(self._file)
             raise
-        fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def __repr__(self) -> str:
         return f"<Epochs {self.current()}>"
 
     def current(self) -> int:
         """The epoch now; costs a fraction of a microsecond."""
-        return int.from_bytes(self._page[:_SIZE], "little")
+        return int.from_bytes(self._page[:_SIZE], "little") & ~_PROVISIONAL
+
+    @property
+    def provisional(self) -> bool:
+        """Whether no fleet's epoch is known, and nothing was purged."""
+        return bool(self._page[_SIZE - 1] & 0x80)
 
     def bump(self) -> int:
         """Begin a new epoch, seen by all workers at once and kept over a power cut. Blocks for
         one write to the disk."""
-        fcntl.flock(self._file, fcntl.LOCK_EX)
-        try:
+        with self._alone():
             return self._write(self.current() + 1)
-        finally:
-            fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def learn(self, epoch: int) -> int:
+        """What now holds, after another gateway said `epoch`. Blocks as `bump` does."""
+        if not 0 < epoch < LARGEST:
+            return self.current()
+        with self._alone():
+            if self.provisional:
+                return self._write(epoch)
+            return self._write(epoch) if epoch > self.current() else self.current()
 
     def close(self) -> None:
         """Let go of the file."""
         self._page.close()
         os.close(self._file)
 
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+
     def _prepare(self) -> None:
         """Have a number in the file. It is written, not left to the page of memory: where the disk
         has no room for that page, the kernel would kill whoever touches it."""
         there = os.pread(self._file, _SIZE + 1, 0)
-        if len(there) != _SIZE or not 0 < int.from_bytes(there, "little") < _LARGEST:
-            start = max(1, int(self._clock.now() * 1000))
+        number = int.from_bytes(there, "little") & ~_PROVISIONAL
+        if len(there) != _SIZE or not 0 < number < LARGEST:
+            start = max(1, int(self._clock.now() * 1000)) | _PROVISIONAL
             if os.pwrite(self._file, start.to_bytes(_SIZE, "little"), 0) != _SIZE:
                 raise OSError("the epoch was cut off")
             os.ftruncate(self._file, _SIZE)

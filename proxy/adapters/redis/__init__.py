@@ -1,0 +1,1 @@
+"""Redis, shared by all gateways of a fleet: the link, the tier and its filter."""

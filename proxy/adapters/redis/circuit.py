@@ -1,0 +1,44 @@
+"""Whether one kind of command is worth sending to a server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+IN_A_ROW: Final = 5
+"""Failures after which a server is left alone until a probe succeeds."""
+
+
+class Circuit:
+    """Closed: commands pass. Open: only probes do."""
+
+    def __init__(self, turned: Callable[[], None]) -> None:
+        """`turned`: called whenever it opens or closes."""
+        self.open = False
+        self.error = ""
+        """The class of the last failure."""
+        self._failures = 0
+        self._turned = turned
+
+    def failed(self, error: str) -> None:
+        """Count a failure. What fails together, such as all calls of a connection, counts once."""
+        self._failures += 1
+        self.error = error
+        self._turn(self.open or self._failures >= IN_A_ROW)
+
+    def succeeded(self) -> None:
+        """A reply in time. It closes nothing: some may still be under way when one opens."""
+        self._failures = 0
+
+    def probed(self, error: str = "") -> None:
+        """A probe ended, well or with an error; either way that is how it is."""
+        self._failures = 0
+        self.error = error
+        self._turn(bool(error))
+
+    def _turn(self, open_: bool) -> None:
+        if open_ != self.open:
+            self.open = open_
+            self._turned()

@@ -1,0 +1,94 @@
+"""The Redis tier as a Store."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from proxy.adapters.redis.asked import TIER, LinkError
+from proxy.core import wire
+from proxy.core.entry import Entry
+from proxy.ports import StoreError
+
+if TYPE_CHECKING:
+    from proxy.adapters.redis.link import Link
+    from proxy.coder import Coder
+    from proxy.core.entry import Key, Stored
+
+LARGEST: Final = 1 << 20
+"""Bytes of a value. A larger one would not come back within an operation's time, and would hold
+up what is behind it; the object tier is made for those."""
+_LONGEST: Final = 3.2e9
+"""Seconds: a hundred years, where an entry says longer."""
+
+_PUT: Final = f"""
+local asked, _, fence = struct.unpack('>ddI8', ARGV[1], 5)
+local head = redis.pcall('GETRANGE', KEYS[1], 0, {wire.HEAD - 1})
+if type(head) == 'string' and #head == {wire.HEAD} and head:byte(1) == {wire.VERSION} then
+  local there, expires, held = struct.unpack('>ddI8', head, 5)
+  local later = there > asked or (fence > 0 and held > fence)
+  if later and expires > tonumber(ARGV[3]) then return 0 end
+end
+if KEYS[2] then
+  local lease = redis.pcall('GET', KEYS[2])
+  local token = type(lease) == 'string' and tonumber(lease:match('^(%d+)|') or '')
+  if token and token > fence then return 0 end
+end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+"""
+"""Times and fence stand at fixed places of a value (core/wire.py); what else stands under the name
+is replaced."""
+
+
+class RedisStore:
+    """A Store that all gateways of a fleet share. A `get` is one round trip, as is a `put`; those
+    of one loop turn share one."""
+
+    def __init__(self, link: Link, coder: Coder) -> None:
+        self._link = link
+        self._coder = coder
+
+    def __repr__(self) -> str:
+        return f"<RedisStore {self._link!r}>"
+
+    async def get(self, key: Key, now: float) -> Stored | None:
+        """What is stored; whatever is torn, foreign or expired is None. Raises: StoreError."""
+        try:
+            data = await self._link.ask("GET", self._name(key))
+        except LinkError as error:
+            if error.code == "WRONGTYPE":
+                return None
+            raise
+        if not isinstance(data, bytes):
+            return None
+        times = wire.peek(data)
+        if times is None or times[1] <= now:
+            return None
+        return await self._coder.unpack(data, key)
+
+    async def put(self, stored: Stored, now: float) -> bool:
+        """Store it; False: something is there, or under way, that goes before it: asked for later,
+        or by an owner to whom this one had lost its lease. Raises: StoreError.
+        """
+        try:
+            data = await self._coder.pack(stored)
+        except ValueError as error:
+            raise StoreError(TIER, f"cannot be encoded: {type(error).__name__}") from error
+        left = min(stored.expires - now, _LONGEST)
+        if left <= 0 or len(data) > LARGEST:
+            # What is there is older than what is now right, so it may not stay either.
+            await self.delete(stored.key)
+            return True
+        names = [self._name(stored.key)]
+        if isinstance(stored, Entry) and stored.fence:
+            names.append(self._link.name(stored.key, f"l{stored.epoch}"))
+        args = (data, math.ceil(1000 * left), repr(now))
+        return bool(await self._link.script(_PUT, names, args, write=True))
+
+    async def delete(self, key: Key) -> bool:
+        """Forget it; whether it was there. Raises: StoreError."""
+        return bool(await self._link.ask("UNLINK", self._name(key), write=True))
+
+    def _name(self, key: Key) -> bytes:
+        return self._link.name(key, "e")

@@ -1,0 +1,532 @@
+"""One epoch for a fleet, and purges that reach every gateway, whatever Redis is through."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from proxy import config
+from proxy.adapters.clock import SystemClock
+from proxy.adapters.epoch import Epochs
+from proxy.adapters.redis.feed import EVERY, Feed
+from proxy.adapters.redis.link import Link
+from proxy.adapters.redis.purges import LASTS, MOST, WINDOW
+from tests.fakes import FakeClock, settle
+from tests.redis_server import RedisServer
+from tests.scripted import PREFIX, Direct, names, value
+from tests.stored import key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import redis as driver
+
+    from proxy.core.entry import Key
+    from proxy.core.events import Event
+
+EPOCH, PURGES = f"{PREFIX}{{fleet}}:epoch", f"{PREFIX}{{fleet}}:purges"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    with RedisServer(tmp_path_factory.mktemp("redis")) as started:
+        yield started
+
+
+@pytest.fixture
+def client(server: RedisServer) -> Iterator[driver.Redis]:
+    with server.client() as connected:
+        connected.flushall()
+        yield connected
+
+
+class Gateway:
+    """A machine with one worker, and all that it was told."""
+
+    def __init__(
+        self,
+        client: driver.Redis,
+        folder: Path,
+        clock: FakeClock,
+        place: Path | None = None,
+        *,
+        start: float = 0.0,
+    ) -> None:
+        """`start`: when its epoch began, if not now."""
+        folder.mkdir(exist_ok=True)
+        self.link = Direct(client)
+        self.clock = clock
+        begun = FakeClock(start) if start else clock
+        self.epochs = Epochs(folder / "epoch", clock=begun)
+        self.purged: list[Key] = []
+        self.gaps = 0
+        self.events: list[Event] = []
+        self.feed = Feed(
+            self.link,
+            self.epochs,
+            on_purge=self._purged,
+            on_gap=self._missed,
+            clock=clock,
+            emit=self.events.append,
+            path=place,
+        )
+
+    async def _purged(self, key: Key) -> None:
+        self.purged.append(key)
+
+    def _missed(self) -> None:
+        self.gaps += 1
+
+
+Fleet = tuple[Gateway, Gateway]
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+async def fleet(client: driver.Redis, tmp_path: Path, clock: FakeClock) -> Fleet:
+    """Two gateways that know each other."""
+    one = Gateway(client, tmp_path / "one", clock)
+    await one.feed.round()
+    clock.advance(1.0)
+    await one.feed.round()
+    other = Gateway(client, tmp_path / "other", clock)
+    await other.feed.round()
+    return one, other
+
+
+async def rounds(fleet: Fleet, count: int = 2) -> None:
+    for _ in range(count):
+        for gateway in fleet:
+            await gateway.feed.round()
+
+
+async def test_a_new_machine_takes_the_fleets_epoch(fleet: Fleet, client: driver.Redis) -> None:
+    """Though its own start is a later time."""
+    one, other = fleet
+
+    assert one.epochs.current() == other.epochs.current() == FakeClock().now() * 1000
+    assert value(client, EPOCH) == b"%d" % one.epochs.current()
+
+
+async def test_a_purge_of_all_reaches_every_gateway_in_one_round(fleet: Fleet) -> None:
+    one, other = fleet
+    before = other.epochs.current()
+
+    assert await one.feed.purge_all()
+    await other.feed.round()
+    assert other.epochs.current() == one.epochs.current() == before + 1
+
+
+async def test_a_purge_of_all_that_redis_did_not_hear_is_told_later(fleet: Fleet) -> None:
+    one, other = fleet
+    before = other.epochs.current()
+    one.link.down = True
+    assert not await one.feed.purge_all()
+    assert one.epochs.current() == before + 1
+    one.link.down = False
+    await rounds(fleet)
+
+    assert other.epochs.current() == before + 1
+    assert [type(event).__name__ for event in one.events] == ["TierFailed"]
+
+
+async def test_a_redis_that_was_emptied_gets_the_epoch_back(
+    fleet: Fleet, client: driver.Redis, tmp_path: Path, clock: FakeClock
+) -> None:
+    """A machine that knows no fleet and comes first does not put its own there."""
+    one, _ = fleet
+    await one.feed.purge_all()
+    new = Gateway(client, tmp_path / "new", clock)
+    new.link.down = True
+    await new.feed.round()
+    client.flushall()
+    clock.advance(5.0)
+    new.link.down = False
+    await new.feed.round()
+    assert value(client, EPOCH) is None
+    await rounds(fleet)
+    await new.feed.round()
+
+    assert new.epochs.current() == one.epochs.current()
+
+
+async def test_a_redis_that_takes_no_writes_still_tells_its_epoch(
+    fleet: Fleet, client: driver.Redis, tmp_path: Path, clock: FakeClock
+) -> None:
+    one, _ = fleet
+    clock.advance(5.0)
+    new = Gateway(client, tmp_path / "new", clock)
+    new.link.full = True
+    await new.feed.round()
+
+    assert new.epochs.current() == one.epochs.current()
+
+
+async def between(gateway: Gateway, client: driver.Redis, epoch: int) -> None:
+    """A round in which another gateway says its epoch after this one has looked."""
+    gateway.link.door.clear()
+    looking = asyncio.create_task(gateway.feed.round())
+    await settle()
+    client.set(EPOCH, epoch)
+    gateway.link.door.set()
+    await looking
+
+
+async def test_of_two_new_gateways_the_first_to_say_its_epoch_is_heard(
+    client: driver.Redis, tmp_path: Path, clock: FakeClock
+) -> None:
+    new = Gateway(client, tmp_path / "new", clock)
+    await new.feed.round()
+    clock.advance(1.0)
+    await between(new, client, 5)
+
+    assert (new.epochs.current(), value(client, EPOCH)) == (5, b"5")
+
+
+async def test_what_is_said_meanwhile_is_not_undone(fleet: Fleet, client: driver.Redis) -> None:
+    one, _ = fleet
+    one.epochs.bump()
+    await between(one, client, one.epochs.current() + 9)
+
+    assert value(client, EPOCH) == b"%d" % one.epochs.current()
+    assert one.epochs.current() == FakeClock().now() * 1000 + 10
+
+
+async def test_a_gateway_alone_has_an_epoch_after_a_moment(
+    client: driver.Redis, tmp_path: Path, clock: FakeClock
+) -> None:
+    one = Gateway(client, tmp_path / "one", clock)
+    meeting = asyncio.create_task(one.feed.meet(5.0))
+    running = asyncio.create_task(one.feed.run())
+    for _ in range(6):
+        await settle()
+        clock.advance(EVERY)
+    for _ in range(100):  # it is written in a thread
+        await SystemClock().sleep(0.01)
+        if meeting.done():
+            break
+    running.cancel()
+
+    assert await meeting
+    assert not one.epochs.provisional
+
+
+async def test_nobody_waits_for_ever_to_meet_a_fleet(
+    client: driver.Redis, tmp_path: Path, clock: FakeClock
+) -> None:
+    assert not await Gateway(client, tmp_path / "one", clock).feed.meet(0.01)
+
+
+@pytest.mark.parametrize("foreign", [b"x", b"-1", b"0", b"9" * 30, b"\xff"])
+async def test_what_is_no_epoch_is_replaced(
+    fleet: Fleet, client: driver.Redis, foreign: bytes
+) -> None:
+    one, other = fleet
+    before = one.epochs.current()
+    client.set(EPOCH, foreign)
+    await rounds(fleet)
+
+    assert one.epochs.current() == other.epochs.current() == before
+    assert value(client, EPOCH) == b"%d" % before
+
+
+async def test_a_purge_reaches_every_gateway_in_one_round(fleet: Fleet) -> None:
+    one, other = fleet
+
+    assert await one.feed.purge(key("a"))
+    assert await one.feed.purge(key("b"))
+    await rounds(fleet, 1)
+    assert one.purged == other.purged == [key("a"), key("b")]
+    await rounds(fleet)
+    assert len(other.purged) == 2
+
+
+async def test_a_purge_that_redis_did_not_hear_is_told_later(fleet: Fleet) -> None:
+    one, other = fleet
+    one.link.down = True
+    assert not await one.feed.purge(key("a"))
+    one.link.down = False
+    await rounds(fleet)
+
+    assert other.purged == [key("a")]
+    assert len(one.events) == 1
+
+
+async def test_who_was_cut_off_reads_what_it_missed(fleet: Fleet) -> None:
+    one, other = fleet
+    other.link.down = True
+    for number in range(500):
+        await one.feed.purge(key(str(number)))
+    await other.feed.round()
+    other.link.down = False
+    await rounds(fleet, 4)
+
+    assert other.purged == [key(str(number)) for number in range(500)]
+    assert other.gaps == 0
+
+
+async def test_what_was_dropped_before_it_was_read_is_a_gap(
+    fleet: Fleet, client: driver.Redis
+) -> None:
+    one, other = fleet
+    other.link.down = True
+    for name in "abc":
+        await one.feed.purge(key(name))
+    await one.feed.round()
+    client.xtrim(PURGES, maxlen=1, approximate=False)
+    other.link.down = False
+    await rounds(fleet)
+
+    assert other.purged == [key("c")]
+    assert (one.gaps, other.gaps) == (0, 1)
+
+
+async def test_what_was_all_dropped_is_told_again(fleet: Fleet, client: driver.Redis) -> None:
+    one, other = fleet
+    await one.feed.purge(key("old"))
+    await rounds(fleet)
+    other.link.down = True
+    await one.feed.purge(key("a"))
+    client.flushall()
+    other.link.down = False
+    await rounds(fleet, 3)
+
+    assert other.purged[-2:] == [key("old"), key("a")]
+    assert other.gaps == 0
+
+
+@pytest.mark.parametrize("since", [0, 1, 5])
+async def test_a_purge_that_redis_lost_at_once_is_told_again(
+    fleet: Fleet, client: driver.Redis, since: int
+) -> None:
+    """Before anybody has read it, and however many came to its place."""
+    one, other = fleet
+    await one.feed.purge(key("a"))
+    client.flushall()
+    for number in range(since):
+        await other.feed.purge(key(str(number)))
+    await rounds(fleet, 3)
+
+    assert key("a") in other.purged
+    told = len(other.purged)
+    await rounds(fleet, 3)
+    assert len(other.purged) == told
+
+
+async def test_another_stream_at_its_place_is_noticed(fleet: Fleet, client: driver.Redis) -> None:
+    """Redis was emptied, and somebody has purged since."""
+    one, other = fleet
+    for name in "abc":
+        await one.feed.purge(key(name))
+    await rounds(fleet)
+    client.flushall()
+    await one.feed.purge(key("new"))
+    await rounds(fleet, 3)
+
+    assert key("new") in other.purged
+    assert other.gaps == 0
+
+
+async def test_a_replica_that_lacks_the_last_purges_gets_them_again(
+    fleet: Fleet, client: driver.Redis, clock: FakeClock
+) -> None:
+    one, other = fleet
+    await one.feed.purge(key("a"))
+    await rounds(fleet)
+    clock.advance(WINDOW)
+    await rounds(fleet)
+    clock.advance(1.0)
+    other.link.down = True
+    await one.feed.purge(key("lost"))
+    await one.feed.round()
+    last: Any = client.xrevrange(PURGES, count=1)
+    client.xdel(PURGES, last[0][0])
+    other.link.down = False
+    await rounds(fleet, 3)
+
+    assert other.purged == [key("a"), key("lost")]
+    assert one.purged == [key("a"), key("lost"), key("lost")]
+    assert other.gaps == 0
+
+
+async def test_who_was_away_for_too_long_cannot_be_told_again(
+    fleet: Fleet, client: driver.Redis, clock: FakeClock
+) -> None:
+    one, other = fleet
+    await one.feed.purge(key("a"))
+    await rounds(fleet)
+    clock.advance(WINDOW + 1)
+    await one.feed.round()
+    client.flushall()
+    await rounds(fleet)
+
+    assert (one.gaps, other.gaps) == (0, 1)
+
+
+async def test_a_gateway_that_was_down_reads_what_it_missed(
+    client: driver.Redis, tmp_path: Path, clock: FakeClock, fleet: Fleet
+) -> None:
+    """Its disk still has what was purged meanwhile."""
+    place, folder = tmp_path / "place", tmp_path / "third"
+    before = Gateway(client, folder, clock, place)
+    await fleet[0].feed.purge(key("a"))
+    await before.feed.round()
+    await fleet[0].feed.purge(key("b"))
+    clock.advance(2.0)
+    await before.feed.round()
+    await fleet[0].feed.purge(key("missed"))
+    after = Gateway(client, folder, clock, place)
+    await after.feed.round()
+
+    assert before.purged == [key("b")]
+    assert after.purged == [key("missed")]
+
+
+@pytest.mark.parametrize("torn", [b"", b"{", b'{"id":"x","number":1}'])
+async def test_a_place_that_was_torn_is_the_beginning(
+    client: driver.Redis, tmp_path: Path, clock: FakeClock, fleet: Fleet, torn: bytes
+) -> None:
+    await fleet[0].feed.purge(key("a"))
+    (tmp_path / "place").write_bytes(torn)
+    third = Gateway(client, tmp_path / "third", clock, tmp_path / "place")
+    await third.feed.round()
+
+    assert third.purged == [key("a")]
+
+
+async def test_what_others_wrote_into_the_stream_is_left_out(
+    fleet: Fleet, client: driver.Redis
+) -> None:
+    one, other = fleet
+    await one.feed.purge(key("a"))
+    client.xadd(PURGES, {"key": b"short", "number": 2})
+    client.xadd(PURGES, {"x": b"y"})
+    await rounds(fleet, 3)
+    await one.feed.purge(key("b"))
+    await rounds(fleet, 3)
+
+    assert key("b") in other.purged
+
+
+async def test_every_key_is_bounded_and_has_an_end(fleet: Fleet, client: driver.Redis) -> None:
+    one, _ = fleet
+    for number in range(MOST + 500):
+        client.xadd(PURGES, {"key": b"k" * 32, "number": number})
+    await one.feed.purge(key("a"))
+
+    assert set(names(client)) == {EPOCH.encode(), PURGES.encode()}
+    assert all(0 < client.pttl(name) <= 1000 * LASTS for name in names(client))
+    assert client.xlen(PURGES) < MOST + 200
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.integers(0, 2),
+        st.sampled_from(["all", "one", "round", "down", "deaf", "up", "wait", "empty"]),
+    ),
+    max_size=20,
+)
+
+
+@settings(max_examples=50)
+@given(STEPS)
+def test_no_epoch_that_was_seen_is_forgotten_and_at_rest_all_agree(
+    server: RedisServer, steps: list[tuple[int, str]]
+) -> None:
+    with server.client() as client, tempfile.TemporaryDirectory() as folder:
+        client.flushall()
+        asyncio.run(_played(client, Path(folder), steps))
+
+
+async def _played(client: driver.Redis, folder: Path, steps: list[tuple[int, str]]) -> None:
+    clock = FakeClock()
+    fleet = [
+        Gateway(client, folder / str(number), clock, start=start)
+        for number, start in enumerate((5.0, 9.0, 2.0))
+    ]
+    settled, purged = [0, 0, 0], list[bytes]()
+    for gateway in fleet:  # what is purged before a gateway is there means nothing to it
+        await gateway.feed.round()
+    for count, (number, step) in enumerate(steps):
+        gateway = fleet[number]
+        if step == "all":
+            await gateway.feed.purge_all()
+        elif step == "one":
+            purged.append(key(f"{count}"))
+            await gateway.feed.purge(key(f"{count}"))
+        elif step == "round":
+            await gateway.feed.round()
+        elif step == "wait":
+            clock.advance(1.0)
+        elif step == "empty":
+            client.flushall()
+        else:
+            gateway.link.down, gateway.link.deaf = step == "down", step == "deaf"
+        for place, one in enumerate(fleet):
+            if not one.epochs.provisional:
+                assert one.epochs.current() >= settled[place]
+                settled[place] = one.epochs.current()
+    await _rested(fleet, clock)
+    agreed = {gateway.epochs.current() for gateway in fleet}
+    assert len(agreed) == 1
+    assert max(agreed) >= max(settled)
+    for one in fleet:
+        assert set(purged) <= set(one.purged) or one.gaps
+        one.epochs.close()
+
+
+async def _rested(fleet: list[Gateway], clock: FakeClock) -> None:
+    for gateway in fleet:
+        gateway.link.down = gateway.link.deaf = False
+    for _ in range(5):
+        clock.advance(1.0)
+        for gateway in fleet:
+            await gateway.feed.round()
+
+
+async def test_over_a_real_link_a_restart_of_redis_is_got_over(tmp_path: Path) -> None:
+    clock = SystemClock()
+    server = RedisServer(tmp_path / "redis").start()
+    link = Link(config.Redis(url=server.url), None, clock=clock, emit=lambda _: None)
+    told: list[bytes] = []
+
+    async def purged(key: Key) -> None:
+        told.append(key)
+
+    epochs = Epochs(tmp_path / "epoch", clock=clock)
+    feed = Feed(
+        link,
+        epochs,
+        on_purge=purged,
+        on_gap=lambda: None,
+        clock=clock,
+        emit=lambda _: None,
+    )
+    running = [asyncio.create_task(loop) for loop in (link.run(), feed.run())]
+    assert await feed.meet(5.0)
+    server.kill()
+    assert not await feed.purge(key("a"))
+    await feed.purge_all()
+    server.start()
+    until = clock.mono() + 5.0
+    while not told and clock.mono() < until:
+        await clock.sleep(0.02)
+    there = server.client().get("hotprefix:{fleet}:epoch")
+    for task in running:
+        task.cancel()
+    await link.aclose()
+    server.kill()
+
+    assert told == [key("a")]
+    assert there == b"%d" % epochs.current()
+    epochs.close()
