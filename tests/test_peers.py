@@ -1,4 +1,4 @@
-"""Workers that follow each other's flights, over real Unix sockets."""
+"""Workers that follow each other's flights, over real sockets, plain and sealed."""
 
 from __future__ import annotations
 
@@ -9,73 +9,32 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from proxy.adapters.peers import NoPeers, PeerServer, UnixPeers
+from proxy.adapters.peers.follow import NoPeers, Peers
 from proxy.core.decision import Found
 from proxy.core.message import Head
-from proxy.flight import Flight
-from proxy.flights import Flights
 from proxy.ports import UpstreamError
-from proxy.sharing import named, unnamed
+from proxy.sharing import named
 from tests.fakes import settle
+from tests.owner import HEAD, NAME, SECRET, Owner, eventually
 from tests.stored import entry, key
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from proxy.flight import Name, Reader
+    from proxy.flight import Flight
 
-NAME: Name = (key("a"), 3)
-HEAD = Head(200, (("Content-Type", "text/event-stream"), ("x-should-retry", "é")), "Fine")
-PEERS = UnixPeers()
+PEERS = Peers(SECRET)
 
 
-class Owner:
-    """A worker with a flight that is flown by hand."""
-
-    def __init__(self, path: Path) -> None:
-        self.address = str(path)
-        self.flights = Flights(lambda _: None, limit=1 << 24)
-        self.forgotten: list[bytes] = []
-        self.server = PeerServer(self.board, self.forget, path)
-        self.pieces: asyncio.Queue[bytes | Head | Exception | None] = asyncio.Queue()
-        """What arrives from upstream; None: the end."""
-        self.flown: list[Flight] = []
-
-    def board(self, name: bytes) -> Reader | None:
-        return self.flights.get(unnamed(name))
-
-    async def forget(self, name: bytes) -> bool:
-        self.forgotten.append(name)
-        return name == key("a")
-
-    async def fly(self, flight: Flight) -> None:
-        self.flown.append(flight)
-        while (piece := await self.pieces.get()) is not None:
-            match piece:
-                case bytes():
-                    await flight.write(piece)
-                case Head():
-                    flight.raw, flight.counted = b"raw", False
-                    flight.open(piece, "gpu", "events")
-                case Exception():
-                    raise piece
-        flight.land()
-
-    def depart(self, *pieces: bytes | Head | Exception | None) -> Reader:
-        """Start the flight; the place of a client of its own."""
-        for piece in pieces:
-            self.pieces.put_nowait(piece)
-        return self.flights.join(NAME, self.fly)[0]
-
-
-@pytest.fixture
-async def owner(tmp_path: Path) -> AsyncIterator[Owner]:
+@pytest.fixture(params=["here", "elsewhere"])
+async def owner(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Owner]:
     made = Owner(tmp_path / "owner.sock")
-    await made.server.start()
+    await made.start()
+    if request.param == "elsewhere":
+        made.address = made.remote
     yield made
-    await made.server.aclose()
-    await made.flights.aclose()
+    await made.aclose()
 
 
 @asynccontextmanager
@@ -97,12 +56,6 @@ async def strange(path: Path, *frames: bytes, hold: bool = False) -> AsyncIterat
     over.set()
     server.close()
     await settle()
-
-
-async def eventually(holds: Callable[[], bool]) -> None:
-    """Let the sockets bring what is on its way; the test's own time limit ends a vain wait."""
-    while not holds():  # noqa: ASYNC110  # no event tells of what a socket does
-        await asyncio.sleep(0)
 
 
 async def followed_to(owner: Owner, *last: bytes | Exception | None) -> bytes:
@@ -175,22 +128,24 @@ async def test_an_answer_that_the_owner_found_stored_is_looked_for_there(owner: 
 
     async def board(flight: Flight) -> None:
         flight.board(Found(entry("a"), "disk", "exact"))
+        await over.wait()
 
+    over = asyncio.Event()
     owner.flights.join(NAME, board)
 
     assert await PEERS.follow(owner.address, named(NAME)) is None
+    assert len(owner.flights) == 1
 
 
 @pytest.mark.parametrize("opened", [True, False])
-async def test_the_owners_upstream_error_is_told_with_its_node_and_kind(
-    owner: Owner, opened: bool
-) -> None:
-    error = UpstreamError("gpu", "timeout", "too slow")
+async def test_the_owners_upstream_error_is_told_as_it_was(owner: Owner, opened: bool) -> None:
+    error = UpstreamError("gpu", "overload", "too many \udcff", 503, 2.5)
     owner.depart(*(HEAD, b"one")[: 2 * opened])
 
-    with pytest.raises(UpstreamError, match="too slow") as failed:
+    with pytest.raises(UpstreamError, match="too many") as failed:
         await followed_to(owner, error)
-    assert (failed.value.node, failed.value.kind) == ("gpu", "timeout")
+    assert (failed.value.node, failed.value.kind) == ("gpu", "overload")
+    assert (failed.value.status, failed.value.retry_after) == (503, 2.5)
 
 
 async def test_whatever_else_the_owner_met_before_its_answer_the_follower_meets_itself(
@@ -214,7 +169,7 @@ async def test_whatever_else_the_owner_met_in_the_middle_is_no_clean_end(owner: 
 
 async def test_an_owner_says_that_it_lives_while_its_upstream_thinks(owner: Owner) -> None:
     reader = owner.depart()
-    asks, writer = await asyncio.open_unix_connection(owner.address)
+    asks, writer = await asyncio.open_unix_connection(owner.path)
     writer.write(b"F" + named(NAME))
 
     assert await asks.readexactly(5) == b"K\0\0\0\0"
