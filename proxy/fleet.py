@@ -1,28 +1,36 @@
-"""The upstream nodes: which may serve a model, in what order they are tried, how busy they are."""
+"""The upstream nodes, and which are asked for a request, one after the other if need be."""
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Final
 
-from proxy.core.entry import Usage
-from proxy.core.events import UpstreamAnswered, UpstreamFailed
+from proxy.answering import Answering, Choice
+from proxy.config import Breaker, Overload
+from proxy.core.budget import Budget
+from proxy.core.events import Retried, UpstreamFailed
+from proxy.core.resting import pause
+from proxy.gate import Gate, Place, Wish
 from proxy.ports import UpstreamError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from proxy.core.message import Call, Head
-    from proxy.ports import Clock, Emit, Upstream, UpstreamResponse
-
+    from proxy.core.message import Call
+    from proxy.node import Node
+    from proxy.ports import Clock, Emit
 
 _UNSEEN: Final = frozenset(("connect",))
 _UNANSWERED: Final = frozenset(("connect", "cut", "protocol"))
 """A node that was silent for too long is not among them: the next would be as slow to wait for."""
 
+_ELSEWHERE: Final = frozenset((429, 500, 502, 503, 504, 529))
+"""Answers that say nothing of the request: another node may have a better one."""
 
-Choice: TypeAlias = Literal["only", "least", "failover"]
-"""Why a node was asked: there was no other; it was the least busy; another could not answer."""
+_RESTING: Final = frozenset((429, 503, 529))
+"""Answers by which a node may say for how long it wants to be left alone."""
+
+_BREAKER: Final = Breaker()
+_OVERLOAD: Final = Overload()
 
 
 class NoNodeError(Exception):
@@ -33,101 +41,33 @@ class NoNodeError(Exception):
         self.model = model
 
 
-class Node:
-    """An upstream, what it serves, and how many calls it is answering."""
-
-    def __init__(
-        self,
-        name: str,
-        upstream: Upstream,
-        *,
-        models: Sequence[str] = ("*",),
-        credential: str | None = None,
-        ask_usage: bool = True,
-    ) -> None:
-        self.name = name
-        self.upstream = upstream
-        self.models = tuple(models)
-        self.credential = credential
-        """Sent instead of the client's own; None: the client's."""
-        self.ask_usage = ask_usage
-        self.running = 0
-
-    def serves(self, model: str) -> bool:
-        return any(fnmatchcase(model, glob) for glob in self.models)
-
-    def __repr__(self) -> str:
-        return f"<Node {self.name} running={self.running}>"
-
-
-class Answering:
-    """A node's answer; the node counts as busy until it is closed, and its end is told once."""
-
-    def __init__(
-        self,
-        response: UpstreamResponse,
-        node: Node,
-        reason: Choice,
-        asked: float,
-        clock: Clock,
-        emit: Emit,
-    ) -> None:
-        self.head: Head = response.head
-        self.node = node.name
-        self.reason: Choice = reason
-        self.counted = node.ask_usage
-        """Whether streams of this node are asked for usage, wanted or not."""
-        self.usage = Usage()
-        """What the answer says it cost, set by who read it; told when it is closed."""
-        self._response = response
-        self._chunks = response.__aiter__()
-        self._of = node
-        self._asked = asked
-        self._first = clock.mono()
-        self._clock = clock
-        self._emit = emit
-        self._open = True
-        self._failed = False
-
-    @property
-    def seconds(self) -> float:
-        """Since it was asked."""
-        return self._clock.mono() - self._asked
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> bytes:
-        try:
-            return await self._chunks.__anext__()
-        except UpstreamError as error:
-            self._failed = True
-            self._emit(UpstreamFailed(self.node, error.kind))
-            raise
-
-    async def aclose(self) -> None:
-        if not self._open:
-            return
-        self._open = False
-        self._of.running -= 1
-        await self._response.aclose()
-        if self._failed:
-            return
-        first, usage = self._first - self._asked, self.usage
-        self._emit(
-            UpstreamAnswered(
-                self.node, self.head.status, first, self.seconds, usage.input, usage.output
-            )
-        )
-
-
 class Fleet:
     """All nodes."""
 
-    def __init__(self, nodes: Sequence[Node], clock: Clock, emit: Emit) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        clock: Clock,
+        emit: Emit,
+        *,
+        breaker: Breaker = _BREAKER,
+        overload: Overload = _OVERLOAD,
+    ) -> None:
         self.nodes = tuple(nodes)
         self._clock = clock
         self._emit = emit
+        self._attempts = overload.max_attempts
+        self._budget = Budget(overload.retry_ratio)
+        self._gate = Gate(self.nodes, clock, emit, breaker=breaker, overload=overload)
+
+    @property
+    def saturated(self) -> bool:
+        """Whether more is asked than the nodes can answer, now or a moment ago."""
+        return self._gate.saturated
+
+    def measure(self) -> None:
+        """Tell of the nodes what has changed since it was last told."""
+        self._gate.measure()
 
     async def send(
         self,
@@ -136,42 +76,98 @@ class Fleet:
         *,
         repeatable: bool = True,
         sticky: bool = False,
+        tenant: bytes = b"",
     ) -> Answering:
         """The answer of the least busy node that serves `model`; `sticky`: of the first one, since
         files, batches and other state lie where they were made. None: any node serves it.
 
-        Where a node cannot be reached or breaks off before its first byte, each other one is tried
-        once. What is not `repeatable`, an upload that was begun or an operation that may not be
-        done twice, goes to another node only where the first never saw it.
+        Where a node cannot be reached, breaks off before its first byte, or answers that it is
+        unwell, others are asked, each once. What is not `repeatable`, an upload that was begun or
+        an operation that may not be done twice, goes to another node only where the first never saw
+        it; what is `sticky` only where the first gave no answer at all.
 
-        Raises: NoNodeError, UpstreamError (the last node's).
+        Raises: NoNodeError, UpstreamError (the last node's, or kind `overload`).
         """
-        candidates = [node for node in self.nodes if model is None or node.serves(model)]
-        if not sticky:
-            candidates.sort(key=_busy)
-        failed: UpstreamError | None = None
-        reason: Choice = "least" if len(candidates) > 1 else "only"
-        for node in candidates:
-            asked = self._clock.mono()
-            node.running += 1
-            try:
-                response = await node.upstream.send(build(node))
-            except UpstreamError as error:
-                node.running -= 1
-                self._emit(UpstreamFailed(node.name, error.kind))
-                if error.kind not in (_UNANSWERED if repeatable else _UNSEEN):
-                    raise
-                failed, reason = error, "failover"
-            except BaseException:  # a cancelled call must not count for ever
-                node.running -= 1
-                raise
-            else:
-                return Answering(response, node, reason, asked, self._clock, self._emit)
-        raise failed or NoNodeError(model or "")
+        able = tuple([node for node in self.nodes if model is None or node.serves(model)])
+        if not able:
+            raise NoNodeError(model or "")
+        self._budget.asked(self._clock.mono())
+        wish, attempts = Wish(able, model, tenant, sticky), self._attempts
+        reason: Choice = "least" if len(able) > 1 else "only"
+        place = await self._gate.enter(wish)
+        while True:
+            wish, attempts = wish.without(place.node), attempts - 1
+            outcome, further = await self._asked(place, build, reason), None
+            if wish.nodes and attempts:
+                further = await self._further(outcome, wish, repeatable)
+            if further is None:
+                break
+            place, reason = further, "failover"
+        if isinstance(outcome, UpstreamError):
+            raise outcome
+        return outcome
+
+    async def _asked(
+        self, place: Place, build: Callable[[Node], Call], reason: Choice
+    ) -> Answering | UpstreamError:
+        node, asked = place.node, self._clock.mono()
+        try:
+            response = await node.upstream.send(build(node))
+        except UpstreamError as error:
+            self._emit(UpstreamFailed(node.name, error.kind))
+            place.judge("failure", self._clock.mono() - asked)
+            if error.kind == "timeout":
+                place.refused()
+            place.leave()
+            return error
+        except BaseException:  # a cancelled call must not count for ever
+            place.judge("neither", self._clock.mono() - asked)
+            place.leave()
+            raise
+        head = response.head
+        if head.status == 429 or (head.status in _RESTING and head.get("retry-after")):
+            place.rest(pause(head, self._clock.now()))
+        return Answering(response, place, reason, asked, self._clock, self._emit)
+
+    async def _further(
+        self, outcome: Answering | UpstreamError, wish: Wish, repeatable: bool
+    ) -> Place | None:
+        """A place at another node, where that may give a better answer; this one is closed then."""
+        if isinstance(outcome, UpstreamError):
+            if outcome.kind not in (_UNANSWERED if repeatable else _UNSEEN):
+                return None
+            return await self._after(outcome, wish)
+        if outcome.head.status not in _ELSEWHERE or wish.sticky or not repeatable:
+            return None
+        # An answer is at hand: only what is better at once is worth giving it up.
+        if not self._gate.ready(wish) or not self._allowed():
+            return None
+        if (place := self._gate.enter_now(wish)) is None:
+            return None
+        try:
+            await outcome.aclose()
+        except BaseException:
+            place.leave()
+            raise
+        return place
+
+    async def _after(self, error: UpstreamError, wish: Wish) -> Place | None:
+        """A place at another node after one that gave no answer, waited for if need be."""
+        if not self._gate.passable(wish):
+            return None
+        # What no node saw has cost none anything: it is no second attempt of theirs.
+        if not self._allowed(free=error.kind in _UNSEEN):
+            return None
+        try:
+            return await self._gate.enter(wish)
+        except UpstreamError:
+            return None
+
+    def _allowed(self, *, free: bool = False) -> bool:
+        """Whether a further node may be asked; told either way."""
+        allowed = free or self._budget.spend(self._clock.mono())
+        self._emit(Retried(allowed))
+        return allowed
 
     def __repr__(self) -> str:
         return f"<Fleet {' '.join(map(repr, self.nodes))}>"
-
-
-def _busy(node: Node) -> int:
-    return node.running

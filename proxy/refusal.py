@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Final, TypeAlias
 
 from proxy.core.controls import ControlError
@@ -34,7 +35,14 @@ def refusal(error: Refused) -> RefusedError:
             return RefusedError(403, str(error), param="model", code="model_not_allowed")
         case NoNodeError():
             return RefusedError(404, str(error), param="model", code="model_not_found")
-        case UpstreamError(kind="timeout"):
-            return RefusedError(504, str(error), code="upstream_timeout")
         case UpstreamError():
-            return RefusedError(502, str(error), code="upstream_error")
+            return _unanswered(error)
+
+
+def _unanswered(error: UpstreamError) -> RefusedError:
+    if error.kind == "overload":
+        pause = (("retry-after", str(max(1, ceil(error.retry_after)))),)
+        return RefusedError(503, str(error), code="upstream_unavailable", headers=pause)
+    if error.kind == "timeout":
+        return RefusedError(504, str(error), code="upstream_timeout")
+    return RefusedError(502, str(error), code="upstream_error")

@@ -25,8 +25,10 @@ class Start(Protocol):
 
 @pytest.fixture(scope="session")
 def shared(mock: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """One gateway with default settings; tests keep apart by their credentials."""
-    gateway = Gateway(tmp_path_factory.mktemp("gateway"), mock.url, {})
+    """One gateway with default settings; tests keep apart by their credentials. They share a node
+    and its models, so what one has it fail at must not open a breaker for the others."""
+    settings: Settings = {"breaker": {"min_calls": 1_000_000}}
+    gateway = Gateway(tmp_path_factory.mktemp("gateway"), mock.url, settings)
     gateway.start()
     yield gateway
     gateway.stop()

@@ -1,0 +1,125 @@
+"""A node's answer while it arrives, and what its course says of the node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias
+
+from proxy.core.entry import Usage
+from proxy.core.events import UpstreamAnswered, UpstreamFailed
+from proxy.ports import UpstreamError
+
+if TYPE_CHECKING:
+    from proxy.core.message import Head
+    from proxy.gate import Place
+    from proxy.ports import Clock, Emit, UpstreamResponse
+
+Choice: TypeAlias = Literal["only", "least", "failover"]
+"""Why a node was asked: there was no other; it was the least busy; another could not answer."""
+
+_OVERLOADED: Final = frozenset((503, 529))
+"""By these a node says that it has more calls than it can take."""
+
+
+class Answering:
+    """A node's answer; it takes up a place at the node until it is closed, and its end is told
+    once."""
+
+    def __init__(
+        self,
+        response: UpstreamResponse,
+        place: Place,
+        reason: Choice,
+        asked: float,
+        clock: Clock,
+        emit: Emit,
+    ) -> None:
+        self.head: Head = response.head
+        self.node = place.node.name
+        self.reason: Choice = reason
+        self.counted = place.node.ask_usage
+        """Whether streams of this node are asked for usage, wanted or not."""
+        self.usage = Usage()
+        """What the answer says it cost, set by who read it; told when it is closed."""
+        self.reserved = 0
+        """Tokens that its tenant was charged before they were counted."""
+        self._response = response
+        self._chunks = response.__aiter__()
+        self._place = place
+        self._asked = asked
+        self._head_at = clock.mono()
+        self._first: float | None = None
+        self._clock = clock
+        self._emit = emit
+        self._open = True
+        self._failed = self._whole = False
+        self._unwell(self.head.status)
+
+    @property
+    def seconds(self) -> float:
+        """Since it was asked."""
+        return self._clock.mono() - self._asked
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            chunk = await self._chunks.__anext__()
+        except StopAsyncIteration:
+            self._ended()
+            raise
+        except UpstreamError as error:
+            self._failed = True
+            self._place.judge("failure", self._waited())
+            self._emit(UpstreamFailed(self.node, error.kind))
+            raise
+        if self._first is None:
+            self._begun()
+        return chunk
+
+    async def aclose(self) -> None:
+        if not self._open:
+            return
+        self._open = False
+        try:
+            await self._response.aclose()
+        finally:  # not before: the node is busy with it until then
+            self._left()
+            self._place.leave()
+        if self._failed:
+            return
+        usage = self.usage
+        self._emit(
+            UpstreamAnswered(
+                self.node, self.head.status, self._waited(), self.seconds, usage.input, usage.output
+            )
+        )
+
+    def _unwell(self, status: int) -> None:
+        if status >= 500:
+            self._place.judge("failure", self._head_at - self._asked)
+        if status in _OVERLOADED:
+            self._place.refused()
+
+    def _begun(self) -> None:
+        """The first byte: many send the head of a stream long before it."""
+        self._first = self._clock.mono()
+        if self.head.status < 300:
+            media = (self.head.get("content-type") or "").partition(";")[0]
+            self._place.flows(media, self._first - self._asked)
+
+    def _ended(self) -> None:
+        self._whole = True
+        if self.head.status < 400:
+            self._place.judge("success", self._waited())
+
+    def _left(self) -> None:
+        """Who leaves says nothing of the node, but how long nothing had come."""
+        if self.head.status < 400 and not self._whole:
+            unbegun = self._first is None
+            self._place.judge("neither", self.seconds if unbegun else self._waited())
+
+    def _waited(self) -> float:
+        """Seconds to the first byte, or, of an answer without any, to its head."""
+        first = self._head_at if self._first is None else self._first
+        return first - self._asked

@@ -1,0 +1,244 @@
+"""The gate before the nodes: a call gets a place at one that can take it, waits, or is shed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from proxy.core.breaker import Breakers
+from proxy.core.events import BreakerMoved, NodeMeasured, Shed
+from proxy.core.resting import Resting
+from proxy.ports import UpstreamError
+from proxy.waiting import Waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from proxy.config import Breaker, Overload
+    from proxy.core.breaker import Pass, Verdict
+    from proxy.core.events import BreakerState
+    from proxy.node import Node
+    from proxy.ports import Clock, Emit
+
+_LATELY: Final = 5.0
+"""Seconds for which the fleet counts as saturated after it shed a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a call may be given a place at."""
+
+    nodes: tuple[Node, ...]
+    model: str | None
+    """None: it is about no model, so no breaker speaks for it."""
+    tenant: bytes
+    sticky: bool
+    """Whether the first node counts more than a free one."""
+
+    def without(self, node: Node) -> Wish:
+        return replace(self, nodes=tuple([n for n in self.nodes if n is not node]))
+
+
+class Place:
+    """The right to make one call to a node; given back once."""
+
+    def __init__(self, gate: Gate, node: Node, wish: Wish, call: Pass | None) -> None:
+        self.node = node
+        self._gate = gate
+        self._wish = wish
+        self._call = call
+        self._open = True
+
+    def judge(self, verdict: Verdict, seconds: float) -> None:
+        """What the call says of the node; only the first time counts. `seconds`: to its first byte,
+        or waited for it."""
+        if self._call is not None and self._wish.model is not None:
+            self._gate.judged(self.node, self._wish.model, self._call, verdict, seconds)
+
+    def flows(self, media: str, seconds: float) -> None:
+        """A good answer began to arrive, after so many seconds."""
+        kind = f"{self._wish.model} {media}"
+        self._gate.flows(self.node, self._call, kind, seconds)
+
+    def refused(self) -> None:
+        """The node has more calls than it can take."""
+        self._gate.refused(self.node)
+
+    def rest(self, seconds: float) -> None:
+        """The node asked this call's sender to leave it alone for so long."""
+        self._gate.rest(self.node, self._wish, seconds)
+
+    def leave(self) -> None:
+        """The call is over. What was not judged says nothing of the node."""
+        if self._open:
+            self._open = False
+            self.judge("neither", 0.0)
+            self._gate.left(self.node)
+
+
+class Gate:
+    """The nodes' places, their breakers, and who waits."""
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        clock: Clock,
+        emit: Emit,
+        *,
+        breaker: Breaker,
+        overload: Overload,
+    ) -> None:
+        self._nodes = tuple(nodes)
+        self._clock = clock
+        self._emit = emit
+        self._slow = float(breaker.slow_call)
+        self._patience = float(overload.queue_timeout)
+        self._breakers = Breakers(breaker, self._moved)
+        self._resting = Resting()
+        self._waiting = Waiting[Wish, Place](
+            overload.queue,
+            self._patience,
+            clock,
+            ousted=lambda reason: self._shed(reason, self._patience),
+            back=Place.leave,
+        )
+        self._shed_at = float("-inf")
+        self._told: dict[str, NodeMeasured] = {}
+
+    @property
+    def saturated(self) -> bool:
+        """Whether requests wait for a node, or were shed lately."""
+        return bool(self._waiting) or self._clock.mono() - self._shed_at < _LATELY
+
+    async def enter(self, wish: Wish) -> Place:
+        """A place, once there is one. Raises: UpstreamError, kind `overload`."""
+        if (place := self.enter_now(wish)) is not None:
+            return place
+        if (pause := self._barred(wish)) > 0:
+            raise self._shed("breaker", pause)
+        return await self._waiting.wait(wish.tenant, wish)
+
+    def enter_now(self, wish: Wish) -> Place | None:
+        """A place, if one is free and nobody who waits has a better right to it."""
+        node = self._chosen(wish)
+        while node is not None and self._waiting and self._pass_on(node):
+            node = self._chosen(wish)
+        return None if node is None else self._placed(node, wish)
+
+    def ready(self, wish: Wish) -> bool:
+        """Whether a place is free."""
+        return self._chosen(wish) is not None
+
+    def passable(self, wish: Wish) -> bool:
+        """Whether a place is free, or will be if it is waited for."""
+        return self._barred(wish) == 0
+
+    def rest(self, node: Node, wish: Wish, seconds: float) -> None:
+        """The node asked the sender to leave it alone for so long."""
+        until = self._clock.mono() + seconds
+        self._resting.rest(node.name, wish.model or "", _sender(node, wish), until)
+
+    def flows(self, node: Node, call: Pass | None, kind: str, seconds: float) -> None:
+        """A good answer began to arrive."""
+        mono = self._clock.mono()
+        if call is not None:
+            call.flows = mono
+        node.limiter.sample(kind, seconds, node.running, mono)
+        self._widened(node)
+
+    def refused(self, node: Node) -> None:
+        node.limiter.refused(node.running, self._clock.mono())
+
+    def judged(self, node: Node, model: str, call: Pass, verdict: Verdict, seconds: float) -> None:
+        slow = 0 < self._slow <= seconds
+        mono = self._clock.mono()
+        self._breakers.end(node.name, model, call, verdict, slow=slow, mono=mono)
+
+    def left(self, node: Node) -> None:
+        node.running -= 1
+        self._widened(node)
+
+    def _widened(self, node: Node) -> None:
+        """The node may take more than it could: whoever waits for that is let in."""
+        while self._waiting and self._pass_on(node):
+            pass
+
+    def measure(self) -> None:
+        """Tell of the nodes what has changed since it was last told."""
+        wishes = list(self._waiting)
+        for node in self._nodes:
+            waiting = sum(node in wish.nodes for wish in wishes)
+            limit, tripped = node.limiter.limit, self._breakers.tripped(node.name)
+            measured = NodeMeasured(node.name, limit, node.running, waiting, tripped)
+            if self._told.get(node.name) != measured:
+                self._told[node.name] = measured
+                self._emit(measured)
+
+    def _chosen(self, wish: Wish) -> Node | None:
+        """The node that this call would be given a place at now."""
+        mono = self._clock.mono()
+        able = [node for node in wish.nodes if not self._wait(node, wish.model, mono)]
+        if wish.sticky:
+            able = able[:1]
+        elif len(able) > 1:
+            resting = self._resting.rests
+            rested = [
+                node
+                for node in able
+                if not resting(node.name, wish.model or "", _sender(node, wish), mono)
+            ]
+            able = rested or able
+        return min((node for node in able if node.free), key=_busy, default=None)
+
+    def _wait(self, node: Node, model: str | None, mono: float) -> float:
+        return 0.0 if model is None else self._breakers.wait(node.name, model, mono)
+
+    def _barred(self, wish: Wish) -> float:
+        """Seconds until a breaker lets the first call through; 0: one does now."""
+        mono = self._clock.mono()
+        return min(self._wait(node, wish.model, mono) for node in wish.nodes)
+
+    def _placed(self, node: Node, wish: Wish) -> Place:
+        node.running += 1
+        call = None if wish.model is None else self._breakers.begin(node.name, wish.model)
+        return Place(self, node, wish, call)
+
+    def _pass_on(self, node: Node) -> bool:
+        """Give a free place to the one whose turn it is; whether there was such a one."""
+
+        def fits(wish: Wish) -> bool:
+            return node in wish.nodes and self._chosen(wish) is node
+
+        return node.free and self._waiting.give(fits, partial(self._placed, node))
+
+    def _moved(self, node: str, model: str, state: BreakerState) -> None:
+        self._emit(BreakerMoved(node, model, state))
+        if state == "open":
+            self._waiting.turn_away(partial(self._hopeless, model))
+
+    def _hopeless(self, model: str, wish: Wish) -> UpstreamError | None:
+        """What who waits for that model is told, if no node is left that it could wait for."""
+        pause = self._barred(wish) if wish.model == model else 0.0
+        return self._shed("breaker", pause) if pause > 0 else None
+
+    def _shed(self, reason: str, pause: float) -> UpstreamError:
+        self._shed_at = self._clock.mono()
+        self._emit(Shed(reason))
+        return UpstreamError("", "overload", _WHY[reason], retry_after=max(1.0, pause))
+
+
+_WHY: Final = {
+    "breaker": "the upstream failed again and again; it is given time to recover",
+    "queue_full": "the upstream has all the requests that it can take",
+    "queue_timeout": "the upstream had no room for this request in time",
+}
+
+
+def _busy(node: Node) -> int:
+    return node.running
+
+
+def _sender(node: Node, wish: Wish) -> bytes:
+    """Whose limits the node's refusals speak of."""
+    return wish.tenant if node.credential is None else b""

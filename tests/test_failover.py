@@ -1,0 +1,203 @@
+"""Failover: another node before the first byte, each once and within the budget, or none."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from proxy.config import Breaker, Overload
+from proxy.core.events import Retried, Shed, UpstreamAnswered
+from proxy.core.message import Call
+from proxy.node import Node
+from tests.fakes import Answer, FakeUpstream, settle
+from tests.yard import OK, Yard, failing, held, read, saying
+
+UNWELL = [429, 500, 502, 503, 504, 529]
+
+
+@pytest.mark.parametrize("status", UNWELL)
+async def test_a_node_that_is_unwell_is_passed_over(status: int) -> None:
+    yard = Yard(FakeUpstream(saying(status)), FakeUpstream(OK))
+    answer = await yard.send()
+
+    assert (answer.node, answer.reason, answer.head.status) == ("b", "failover", 200)
+    assert yard.running() == [0, 1]
+    assert yard.upstreams[0].answering == 0
+    assert yard.told(Retried) == [Retried(allowed=True)]
+    assert [event.status for event in yard.told(UpstreamAnswered)] == [status]
+
+
+@pytest.mark.parametrize("status", [200, 400, 401, 404, 408, 422, 501])
+async def test_what_is_about_the_request_is_passed_on(status: int) -> None:
+    yard = Yard(FakeUpstream(saying(status)), FakeUpstream(OK))
+
+    assert (await yard.send()).head.status == status
+    assert yard.calls() == [1, 0]
+
+
+@pytest.mark.parametrize("status", UNWELL)
+async def test_the_last_answer_is_passed_on_as_it_is(status: int) -> None:
+    yard = Yard(*[FakeUpstream(saying(status, retry_after="9", x_node=name)) for name in "ab"])
+    answer = await yard.send()
+
+    assert (answer.head.status, answer.head.get("x-node")) == (status, "b")
+    assert answer.head.get("retry-after") == "9"
+    assert await read(answer) == b"no"
+    assert yard.calls() == [1, 1]
+    assert yard.running() == [0, 0]
+
+
+@pytest.mark.parametrize("trouble", [saying(429), saying(500), failing("cut"), failing("connect")])
+async def test_no_more_nodes_are_asked_than_there_may_be_attempts(trouble: Answer) -> None:
+    yard = Yard(*[FakeUpstream(trouble) for _ in range(6)], overload=Overload(max_attempts=3))
+    await yard.ask()
+
+    assert sum(yard.calls()) == 3
+    assert yard.running() == [0] * 6
+
+
+async def test_what_may_not_be_done_twice_is_not() -> None:
+    yard = Yard(FakeUpstream(saying(503)), FakeUpstream(OK))
+
+    assert (await yard.send(repeatable=False)).head.status == 503
+    assert yard.calls() == [1, 0]
+
+
+async def test_what_lies_at_one_node_is_not_looked_for_at_another() -> None:
+    yard = Yard(FakeUpstream(saying(503)), FakeUpstream(OK))
+
+    assert (await yard.send(sticky=True)).head.status == 503
+    assert yard.calls() == [1, 0]
+
+
+async def test_an_outage_is_not_multiplied() -> None:
+    """Two nodes that fail always: second attempts stay a share of the requests."""
+    yard = Yard(*[FakeUpstream(saying(429)) for _ in range(2)], overload=Overload(retry_ratio=0.1))
+    for _ in range(200):
+        assert await yard.ask() == 429
+
+    assert sum(yard.calls()) == 200 + 20 + 10
+    assert yard.told(Retried).count(Retried(allowed=False)) == 200 - 30
+
+
+async def test_what_no_node_saw_needs_no_budget() -> None:
+    overload = Overload(retry_ratio=0.0)
+    yard = Yard(FakeUpstream(failing("connect")), FakeUpstream(OK), overload=overload)
+
+    assert [await yard.ask() for _ in range(50)] == [200] * 50
+
+
+async def test_an_answer_is_not_given_up_for_a_node_without_room() -> None:
+    busy, gate = held()
+    yard = Yard(FakeUpstream(saying(500)), FakeUpstream(busy), limit=1)
+    yard.nodes[0].running = 1
+    first = await yard.send()
+    yard.nodes[0].running = 0
+    answer = await yard.send()
+
+    assert (first.node, answer.node, answer.head.status) == ("b", "a", 500)
+    assert yard.told(Retried) == []
+    gate.set()
+
+
+async def test_what_got_no_answer_waits_for_a_node_without_room() -> None:
+    busy, gate = held()
+    yard = Yard(FakeUpstream(failing("connect")), FakeUpstream(busy, OK), limit=1)
+    first = await yard.send()
+    second = yard.sending()
+    await settle()
+    assert (first.node, second.done()) == ("b", False)
+    gate.set()
+    await read(first)
+
+    assert (await second).node == "b"
+
+
+async def test_a_node_that_is_left_alone_is_no_further_node() -> None:
+    """The first one's failure is told then, and no request counts as shed."""
+    first = FakeUpstream(OK, failing("connect"))
+    yard = Yard(first, FakeUpstream(failing("cut")), breaker=Breaker(min_calls=1))
+    yard.nodes[0].running = 1
+    await yard.ask()
+    yard.nodes[0].running = 0
+
+    assert await yard.ask() == "connect"
+    assert yard.told(Shed) == []
+    assert yard.calls() == [2, 1]
+
+
+async def test_a_client_that_leaves_between_two_nodes_holds_no_place() -> None:
+    """It leaves while the first node's answer is being closed."""
+
+    class Slow(FakeUpstream):
+        async def send(self, call: Call):  # type: ignore[no-untyped-def]
+            response = await super().send(call)
+            close = response.aclose
+
+            async def aclose() -> None:
+                await close()
+                await asyncio.Event().wait()
+
+            response.aclose = aclose  # type: ignore[method-assign]
+            return response
+
+    yard = Yard(Slow(saying(500)), FakeUpstream(OK))
+    sending = yard.sending()
+    await settle()
+    assert yard.running() == [1, 1]
+    sending.cancel()
+    await settle()
+
+    assert yard.running() == [0, 0]
+    assert yard.calls() == [1, 0]
+
+
+async def test_each_node_is_sent_its_own_call() -> None:
+    yard = Yard(FakeUpstream(saying(500)), FakeUpstream(OK), credentials=["one", "two"])
+
+    def build(node: Node) -> Call:
+        return Call("POST", "/", "", (("authorization", node.credential or ""),), b"")
+
+    await yard.fleet.send("m", build)
+    assert [upstream.calls[0].headers[0][1] for upstream in yard.upstreams] == ["one", "two"]
+
+
+async def test_a_node_that_is_told_to_be_left_alone_is_until_its_time() -> None:
+    yard = Yard(FakeUpstream(saying(429, retry_after="5"), OK), FakeUpstream(OK))
+    for _ in range(5):
+        assert await yard.ask() == 200
+    assert yard.calls() == [1, 5]
+    yard.clock.advance(5.0)
+    await yard.ask()
+
+    assert yard.calls() == [2, 5]
+
+
+async def test_where_all_rest_they_are_asked_all_the_same() -> None:
+    yard = Yard(*[FakeUpstream(saying(429, retry_after="50")) for _ in range(2)])
+    for _ in range(3):
+        assert await yard.ask() == 429
+
+    assert sum(yard.calls()) == 6
+
+
+async def test_a_pause_is_for_the_model_that_was_asked_for() -> None:
+    yard = Yard(FakeUpstream(saying(429, retry_after="50"), OK), FakeUpstream(OK))
+    await yard.ask("one")
+    await yard.ask("two")
+
+    assert yard.calls() == [2, 1]
+
+
+@pytest.mark.parametrize(("credential", "calls"), [(None, [2, 1]), ("key", [1, 2])])
+async def test_a_pause_is_for_whose_credential_it_was(
+    credential: str | None, calls: list[int]
+) -> None:
+    """Who uses up its own key's limits sends nobody else away from a node."""
+    upstreams = FakeUpstream(saying(429, retry_after="50"), OK), FakeUpstream(OK)
+    yard = Yard(*upstreams, credentials=[credential, None])
+    await yard.ask(tenant=b"greedy")
+    await yard.ask(tenant=b"modest")
+
+    assert yard.calls() == calls
