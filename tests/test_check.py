@@ -48,6 +48,19 @@ def test_what_is_printed_loads_as_the_same_settings(
     assert parse(printed).cache.ttl == 90.25
 
 
+def test_an_exchange_that_does_not_exist_is_one_line_and_no_good(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text('[cache]\ncalendars = ["XNYS", "NOPE"]')
+
+    assert command("check", str(path)) == 2
+
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.endswith("'NOPE' - at `$.cache.calendars[1]`\n")
+
+
 def test_lengths_of_time_and_sizes_are_printed_in_units() -> None:
     text = (
         "[cache]\nttl = 7200\n[cache.disk]\nmax_bytes = 2147483648\n[cache.redis]\ntimeout = 0.005"

@@ -53,6 +53,17 @@ def test_a_whole_request_has_the_key_it_has_on_the_path(saved: Any, capsys: Any)
     assert expected.key.hex() in capsys.readouterr().out
 
 
+def test_how_an_answer_would_live_is_told(saved: Any, capsys: Any, tmp_path: Path) -> None:
+    config = tmp_path / "a.toml"
+    config.write_text('[cache]\ncalendars = ["XNYS", "XHKG"]')
+    tags = {"tags": ["exchange:XNYS", "exchange:XHKG", "permanent"]}
+
+    assert run(saved("a", chat("a", cache=tags)), "--config", str(config)) == 0
+
+    told = "3600 s before jitter, and no longer than to the next close of XHKG or XNYS, pinned"
+    assert told in capsys.readouterr().out
+
+
 def test_a_body_may_be_given_as_the_text_it_was(saved: Any, capsys: Any) -> None:
     path = "/v1/chat/completions"
     as_object = saved(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -113,6 +114,80 @@ def test_an_expired_copy_goes_before_a_living_one_though_it_was_asked_for() -> N
     assert kept(memory, range(30, 61), NOW + 61.0) == list(range(30, 61))
 
 
+def pinned(name: object, weight: int, now: float = NOW) -> Entry:
+    return msgspec.structs.replace(weighing(name, weight, now), pinned=True)
+
+
+def test_what_is_pinned_stays_whatever_comes() -> None:
+    memory = Memory(16 * 2048, ttl=300.0)
+    for name in range(8):
+        memory.keep(pinned(name, 2048), NOW)
+    for name in range(100, 200):
+        memory.keep(weighing(name, 2048), NOW)
+        memory.peek(key(name), NOW)
+
+    assert kept(memory, range(8)) == list(range(8))
+    assert memory.stats().bytes == 16 * 2048
+
+
+def test_pinned_ones_beyond_half_of_the_bound_are_like_all_others() -> None:
+    memory = Memory(16 * 2048, ttl=300.0)
+    for name in range(12):
+        memory.keep(pinned(name, 2048), NOW)
+    for name in range(100, 108):
+        memory.keep(weighing(name, 2048), NOW)
+
+    assert kept(memory, range(200)) == [*range(8), *range(100, 108)]
+
+
+def test_what_is_no_longer_pinned_can_be_evicted() -> None:
+    memory = Memory(16 * 2048, ttl=300.0)
+    memory.keep(pinned(0, 2048), NOW)
+    memory.keep(weighing(0, 2048, NOW + 1.0), NOW + 1.0)
+    for name in range(100, 116):
+        memory.keep(weighing(name, 2048), NOW + 1.0)
+
+    assert kept(memory, range(1), NOW + 1.0) == []
+
+
+def test_a_pinned_entry_that_grew_beyond_half_of_the_bound_is_like_all_others() -> None:
+    memory = Memory(16 * 2048, ttl=300.0)
+    for name in range(8):
+        memory.keep(pinned(name, 2048), NOW)
+    memory.keep(pinned(0, 4096, NOW + 1.0), NOW + 1.0)
+    for name in range(100, 120):
+        memory.keep(weighing(name, 2048), NOW + 1.0)
+
+    assert kept(memory, range(8), NOW + 1.0) == list(range(1, 8))
+    assert memory.stats().bytes <= 16 * 2048
+
+
+def test_a_pinned_copy_ends_as_all_others_do_and_makes_room_for_another() -> None:
+    memory = Memory(16 * 2048, ttl=300.0)
+    for name in range(8):
+        memory.keep(pinned(name, 2048), NOW)
+    for name in range(8, 16):
+        memory.keep(pinned(name, 2048, NOW + 61.0), NOW + 61.0)
+    for name in range(8, 16):  # what was held before has been found expired by now
+        memory.keep(pinned(name, 2048, NOW + 62.0), NOW + 62.0)
+    for name in range(100, 120):
+        memory.keep(weighing(name, 2048, NOW + 62.0), NOW + 62.0)
+
+    assert kept(memory, range(16), NOW + 62.0) == list(range(8, 16))
+
+
+@given(st.floats(0, 400), st.lists(st.floats(0, 100), max_size=20))
+def test_no_reading_keeps_a_copy_alive(late: float, pauses: list[float]) -> None:
+    """Nor does a copy that was made late live any longer than the entry it is of."""
+    memory, now = Memory(MIB, ttl=300.0), NOW + late
+    memory.keep(entry("a", ttl=200.0), now)
+    end = min(NOW + 200.0, now + 300.0)
+    for pause in pauses:
+        now += pause
+
+        assert (memory.peek(key("a"), now) is not None) == (now < end)
+
+
 def test_memory_without_room_keeps_nothing() -> None:
     memory = Memory(0, ttl=300.0)
     memory.keep(entry("a"), NOW)
@@ -124,6 +199,7 @@ names = st.integers(0, 12)
 steps = st.lists(
     st.one_of(
         st.tuples(st.just("keep"), names, st.integers(OVERHEAD + 1, 3 * OVERHEAD)),
+        st.tuples(st.just("pin"), names, st.integers(OVERHEAD + 1, 3 * OVERHEAD)),
         st.tuples(st.just("peek"), names, st.just(0)),
         st.tuples(st.just("drop"), names, st.just(0)),
         st.tuples(st.just("wait"), st.integers(0, 40), st.just(0)),
@@ -141,8 +217,9 @@ def test_whatever_happens_memory_counts_right_and_stays_in_its_bound(
     memory, now = Memory(24 * OVERHEAD, ttl=50.0), NOW
     last: dict[int, Entry] = {}
     for step, name, weight in steps:
-        if step == "keep":
-            last[name] = weighing(name, weight, now)
+        if step in ("keep", "pin"):
+            made = weighing if step == "keep" else pinned
+            last[name] = made(name, weight, now)
             memory.keep(last[name], now)
         elif step == "drop":
             memory.drop(key(name))

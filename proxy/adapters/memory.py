@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from proxy.core.entry import Entry
+
 if TYPE_CHECKING:
     from proxy.core.entry import Key, Stored
 
 _LARGEST_SHARE: Final = 8
 """An entry above this part of the bound is not kept: it would drive out too many others."""
+_PINNED_SHARE: Final = 2
+"""Pinned entries fill at most this part of the bound; beyond it they are like all others."""
 _GLANCES: Final = 2
 """Places looked at for expired entries on each put: all are seen before as many puts again."""
 _NONE: Final = -1
@@ -30,7 +34,8 @@ class Memory:
     for twice does not drive out those that are asked for.
 
     Every operation is O(1) amortized. Places are numbers into flat arrays, linked from the
-    oldest entry to the newest: no object per entry that the garbage collector would walk.
+    oldest entry to the newest: no object per entry that the garbage collector would walk. Pinned
+    entries are not in that order, so that nothing walks past them: they go when they end.
     """
 
     def __init__(self, max_bytes: int, ttl: float) -> None:
@@ -38,6 +43,7 @@ class Memory:
         self._max_bytes = max_bytes
         self._ttl = ttl
         self._bytes = 0
+        self._pinned_bytes = 0
         self._evictions = 0
         self._places: dict[Key, int] = {}
         self._held: list[Stored | None] = []
@@ -46,6 +52,7 @@ class Memory:
         self._newer = array("q")
         self._older = array("q")
         self._asked_for = bytearray()
+        self._pinned = bytearray()
         self._free: list[int] = []
         self._newest = self._oldest = self._hand = _NONE
         self._glance = 0
@@ -94,6 +101,7 @@ class Memory:
             place = self._insert(stored.key)
         self._held[place], self._until[place] = stored, until
         self._weigh(place, weight)
+        self._pin(place, wanted=isinstance(stored, Entry) and stored.pinned)
         self._make_room(0, now, spare=place)
         return True
 
@@ -117,7 +125,7 @@ class Memory:
         return Stats(len(self._places), self._bytes, self._evictions)
 
     def _make_room(self, weight: int, now: float, spare: int = _NONE) -> None:
-        while self._bytes + weight > self._max_bytes and self._places:
+        while self._bytes + weight > self._max_bytes:
             victim = self._sieve(now, spare)
             if victim == _NONE:
                 return
@@ -126,8 +134,8 @@ class Memory:
 
     def _sieve(self, now: float, spare: int) -> int:
         """The place to give up: from the hand on towards newer ones, the first that was not asked
-        for since the hand last passed. `spare` is given up only if nothing else is there."""
-        if len(self._places) == 1 and spare != _NONE:
+        for since the hand last passed; none, if there are only pinned ones and `spare`."""
+        if self._oldest == _NONE or self._oldest == self._newest == spare:
             return _NONE
         place = self._hand if self._hand != _NONE else self._oldest
         while place == spare or (self._asked_for[place] and self._until[place] > now):
@@ -152,20 +160,36 @@ class Memory:
             for column in (self._weight, self._newer, self._older):
                 column.append(0)
             self._asked_for.append(0)
+            self._pinned.append(0)
         self._asked_for[place] = 0
+        self._link(place)
+        self._places[key] = place
+        return place
+
+    def _remove(self, place: int) -> None:
+        held = self._held[place]
+        if held is not None:
+            del self._places[held.key]
+        if self._pinned[place]:
+            self._pinned[place] = 0
+            self._pinned_bytes -= self._weight[place]
+        else:
+            self._unlink(place)
+        self._weigh(place, 0)
+        self._held[place] = None
+        self._free.append(place)
+
+    def _link(self, place: int) -> None:
+        """Make it the newest of those that can be evicted."""
         self._newer[place], self._older[place] = _NONE, self._newest
         if self._newest == _NONE:
             self._oldest = place
         else:
             self._newer[self._newest] = place
         self._newest = place
-        self._places[key] = place
-        return place
 
-    def _remove(self, place: int) -> None:
-        held, newer, older = self._held[place], self._newer[place], self._older[place]
-        if held is not None:
-            del self._places[held.key]
+    def _unlink(self, place: int) -> None:
+        newer, older = self._newer[place], self._older[place]
         if self._hand == place:
             self._hand = newer
         if newer == _NONE:
@@ -176,10 +200,23 @@ class Memory:
             self._oldest = newer
         else:
             self._newer[older] = newer
-        self._weigh(place, 0)
-        self._held[place] = None
-        self._free.append(place)
+
+    def _pin(self, place: int, *, wanted: bool) -> None:
+        """Take it out of what can be evicted, if that is wanted and there is room for it."""
+        was, weight = bool(self._pinned[place]), self._weight[place]
+        others = self._pinned_bytes - weight * was
+        pinned = wanted and (others + weight) * _PINNED_SHARE <= self._max_bytes
+        if pinned == was:
+            return
+        self._pinned[place], self._pinned_bytes = pinned, others + weight * pinned
+        if pinned:
+            self._unlink(place)
+        else:
+            self._link(place)
 
     def _weigh(self, place: int, weight: int) -> None:
-        self._bytes += weight - self._weight[place]
+        more = weight - self._weight[place]
+        self._bytes += more
         self._weight[place] = weight
+        if self._pinned[place]:
+            self._pinned_bytes += more

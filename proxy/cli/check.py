@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from proxy.adapters.calendars import closings
+from proxy.adapters.clock import SystemClock
 from proxy.config import ConfigError, load
+from proxy.core.rules import exchanges
 from proxy.quantity import Duration, Size
 
 if TYPE_CHECKING:
@@ -34,6 +37,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the effective settings as TOML; 2 and one line on standard error for a bad file."""
     try:
         config = load(args.file)
+        closings(exchanges(config), SystemClock.now())
     except ConfigError as error:
         print(f"hotprefix: {error}", file=sys.stderr)
         return 2

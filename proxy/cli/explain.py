@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from proxy.core.message import Headers
+    from proxy.core.request import Lifetime
 
 
 class InputError(ValueError):
@@ -134,7 +135,7 @@ def _lines(file: str, found: Explanation) -> Iterator[str]:
         yield _line("key", found.intent.key.hex())
         yield _line("normalized", "no second key" if second is None else second.hex())
         yield from (_line(f"item {i}", key.hex()) for i, key in enumerate(found.intent.items))
-        yield _line("ttl", f"{found.intent.lifetime.ttl:g} s before jitter")
+        yield _line("ttl", _life(found.intent.lifetime))
     else:
         yield _line("bypass", f"{found.intent.reason}: {found.why}")
     yield from (_line("ignored", f"{what}: {why}") for what, why in found.ignored)
@@ -143,6 +144,13 @@ def _lines(file: str, found: Explanation) -> Iterator[str]:
     if found.normalized:
         yield _line("as text", found.normalized)
     yield ""
+
+
+def _life(lifetime: Lifetime) -> str:
+    text = f"{lifetime.ttl:g} s before jitter"
+    if lifetime.exchanges:
+        text += f", and no longer than to the next close of {' or '.join(lifetime.exchanges)}"
+    return f"{text}, pinned" if lifetime.pinned else text
 
 
 def _line(name: str, value: str) -> str:

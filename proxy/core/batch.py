@@ -9,13 +9,14 @@ import msgspec
 from proxy.core import canonical, embeddings
 from proxy.core.embeddings import Piece
 from proxy.core.entry import Entry, Usage
-from proxy.core.ttl import jittered
+from proxy.core.keeping import lived
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from proxy.core.canonical import Fields
     from proxy.core.entry import Key
+    from proxy.core.keeping import Keeping
     from proxy.core.request import Lookup
 
 
@@ -26,7 +27,7 @@ def members(body: bytes) -> Fields:
 
 
 def apart(
-    entry: Entry, keys: Sequence[Key], sizes: Sequence[int], lookup: Lookup, jitter: float
+    entry: Entry, keys: Sequence[Key], sizes: Sequence[int], lookup: Lookup, keeping: Keeping
 ) -> list[Entry] | None:
     """An admitted answer as an entry for each of the items asked for; None: it is not complete."""
     parts = embeddings.pieces(entry.body, sizes)
@@ -37,8 +38,8 @@ def apart(
             entry,
             key=key,
             body=part.body,
-            ttl=jittered(lookup.lifetime, key, jitter),
             usage=Usage(entry.usage.input * size // (sum(sizes) or 1)),
+            **lived(lookup, key, entry.created, keeping)._asdict(),
         )
         for key, part, size in zip(keys, parts, sizes, strict=True)
     ]

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from proxy.core.admit import Admitted, admit, negative
+from proxy.core.closing import Closings, room
 from proxy.core.delivery import form
-from proxy.core.entry import Entry, Form, Usage
+from proxy.core.entry import Entry, Form, Key, Usage
 from proxy.core.headers import replayable
 from proxy.core.message import Head
 from proxy.core.request import Lookup
-from proxy.core.ttl import jittered
+from proxy.core.ttl import Span, span
+
+UNCACHEABLE: Final = frozenset({"finish", "length", "empty", "incomplete", "arguments"})
+"""Reasons that lie in the question, so that the next answer is likely not stored either. All other
+ones tell of an upstream in trouble, which needs its callers together more than ever."""
 
 
 class Keeping(msgspec.Struct, frozen=True):
@@ -20,6 +27,7 @@ class Keeping(msgspec.Struct, frozen=True):
     stale_while_revalidate: float = 300.0
     stale_if_error: float = 86400.0
     negative_ttl: float = 10.0
+    closings: Closings = {}
 
 
 class Arrived(msgspec.Struct, frozen=True):
@@ -33,6 +41,7 @@ class Arrived(msgspec.Struct, frozen=True):
     latency: float
     epoch: int
     counted: bool = True
+    fence: int = 0
 
 
 def kept(arrived: Arrived, lookup: Lookup, keeping: Keeping) -> Entry | str:
@@ -46,24 +55,25 @@ def kept(arrived: Arrived, lookup: Lookup, keeping: Keeping) -> Entry | str:
     status, limited = arrived.head.status, lookup.request.limited
     verdict = admit(lookup.request.endpoint, status, shape, arrived.body, limited=limited)
     if isinstance(verdict, Admitted):
-        ttl = jittered(lookup.lifetime, lookup.key, keeping.jitter)
-        grace = (keeping.stale_while_revalidate, keeping.stale_if_error)
-        return _entry(arrived, shape, lookup, ttl, grace, verdict.usage)
+        life = lived(lookup, lookup.key, arrived.created, keeping)
+        entry = _entry(arrived, shape, lookup, life, verdict.usage)
+        return msgspec.structs.replace(entry, pinned=lookup.lifetime.pinned)
     if keeping.negative_ttl and negative(status, arrived.body):
         ttl = min(keeping.negative_ttl, lookup.lifetime.ttl)
-        refused = _entry(arrived, shape, lookup, ttl, (0.0, 0.0), Usage())
+        refused = _entry(arrived, shape, lookup, Span(ttl, 0.0, 0.0), Usage())
         return msgspec.structs.replace(refused, key=lookup.raw)
     return verdict.reason
 
 
-def _entry(
-    arrived: Arrived,
-    shape: Form,
-    lookup: Lookup,
-    ttl: float,
-    grace: tuple[float, float],
-    usage: Usage,
-) -> Entry:
+def lived(lookup: Lookup, key: Key, created: float, keeping: Keeping) -> Span:
+    """The life of an answer under `key` that was complete at `created`."""
+    lifetime = lookup.lifetime
+    grace = (keeping.stale_while_revalidate, keeping.stale_if_error)
+    left = room(lifetime.exchanges, keeping.closings, created)
+    return span(lifetime, key, keeping.jitter, grace, left)
+
+
+def _entry(arrived: Arrived, shape: Form, lookup: Lookup, life: Span, usage: Usage) -> Entry:
     request = lookup.request
     return Entry(
         key=lookup.key,
@@ -75,9 +85,9 @@ def _entry(
         body=arrived.body,
         asked=arrived.asked,
         created=arrived.created,
-        ttl=ttl,
-        stale_while_revalidate=grace[0],
-        stale_if_error=grace[1],
+        ttl=life.ttl,
+        stale_while_revalidate=life.stale_while_revalidate,
+        stale_if_error=life.stale_if_error,
         epoch=arrived.epoch,
         tags=request.controls.tags,
         model=request.model,
@@ -85,4 +95,6 @@ def _entry(
         latency=arrived.latency,
         usage=usage,
         counted=arrived.counted,
+        fence=arrived.fence,
+        ends=life.ends,
     )

@@ -11,17 +11,20 @@ from urllib.parse import unquote
 import msgspec
 from blake3 import blake3
 
-from proxy.core import bypass, canonical, controls, media, tenant
+from proxy.core import bypass, canonical, controls, media
+from proxy.core.client import sender
+from proxy.core.closing import TAG
 from proxy.core.identity import Identity, identity
 from proxy.core.request import Bypass, Edits, Intent, Lifetime, Lookup, Reason, Request
+from proxy.core.rules import LifetimeRule
 
 if TYPE_CHECKING:
     from proxy.core.canonical import Fields
+    from proxy.core.client import Client
     from proxy.core.controls import Controls
     from proxy.core.endpoint import Endpoint
     from proxy.core.message import Arrival, Headers
     from proxy.core.rules import Rules, Served
-    from proxy.core.tenant import Caller
 
 
 def raw_key(arrival: Arrival, rules: Rules) -> bytes:
@@ -64,60 +67,35 @@ class Understood(NamedTuple):
 
 def understood(arrival: Arrival, endpoint: Endpoint, rules: Rules) -> Understood:
     """As `receive`, with what explains it. Raises the same."""
-    arrival = _as_read(arrival, rules)
-    caller = tenant.caller(arrival.headers, rules.secret, rules.tenants)
-    asked = controls.from_headers(arrival.headers, aliases=rules.aliases)
-    fields = _fields(arrival)
+    client = sender(arrival.headers, rules)
+    caller, asked = client.caller, client.asked
+    fields = client.unreadable or _fields(arrival.body)
     if isinstance(fields, str):
         caller.check()
         wishes = controls.limited(asked, caller.controls, caller.max_ttl)
-        return Understood(Bypass(_request(arrival, endpoint, caller, wishes, {}), fields))
+        return Understood(Bypass(_request(client, endpoint, wishes, {}), fields))
     deployment = _deployment(arrival.path)
     caller.check(*(name for name in (deployment, fields.get("model")) if isinstance(name, str)))
     if own := isinstance(fields.get("cache"), dict):
         asked = controls.merged_with_body(asked, fields.pop("cache"))
     wishes = controls.limited(asked, caller.controls, min(caller.max_ttl, rules.max_ttl))
-    request = _request(arrival, endpoint, caller, wishes, fields)
+    request = _request(client, endpoint, wishes, fields)
     served = _served(deployment, fields, rules)
     edits = _edits(own, None if deployment else fields.get("model"), served)
     request = msgspec.structs.replace(request, model=served.target, edits=edits)
-    return _looked_up(arrival, fields, request, served, rules)
+    read = msgspec.structs.replace(arrival, headers=client.headers)
+    return _looked_up(read, fields, request, served, rules)
 
 
-def _as_read(arrival: Arrival, rules: Rules) -> Arrival:
-    """Without the headers that nothing here depends on; their names in lower case."""
-    read = rules.read_headers
-    named = [
-        (name, value) for spelled, value in arrival.headers if (name := spelled.lower()) in read
-    ]
-    return msgspec.structs.replace(arrival, headers=tuple(named))
-
-
-def _fields(arrival: Arrival) -> Fields | Reason:
+def _fields(body: bytes) -> Fields | Reason:
     """The body's members, or why they cannot be read."""
-    for spelled, value in arrival.headers:
-        name = spelled.lower()
-        if name == "content-encoding" and value.strip().lower() not in ("", "identity"):
-            return "encoded_body"
-        if name == "content-type" and not _is_json(value):
-            return "content_type"
     try:
-        fields = canonical.decoded(arrival.body)
+        fields = canonical.decoded(body)
     except ValueError:
         return "not_json"
     return fields if isinstance(fields, dict) else "not_object"
 
 
-def _is_json(content_type: str) -> bool:
-    kind, *parameters = content_type.lower().split(";")
-    if not _JSON.fullmatch(kind.strip()):
-        return False
-    named = (parameter.partition("=") for parameter in parameters)
-    charsets = [value.strip(' "') for name, _, value in named if name.strip() == "charset"]
-    return all(charset in ("utf-8", "utf8") for charset in charsets)
-
-
-_JSON: Final = re.compile(r"(?:application/(?:[\w.-]+\+)?json)?")
 _DEPLOYMENT: Final = re.compile(r"/openai/deployments/([^/]+)/")
 
 
@@ -139,9 +117,8 @@ def _edits(own: bool, model: object, served: Served) -> Edits | None:
     return Edits(own, served.target if renamed else None) if own or renamed else None
 
 
-def _request(
-    arrival: Arrival, endpoint: Endpoint, caller: Caller, wishes: Controls, fields: Fields
-) -> Request:
+def _request(client: Client, endpoint: Endpoint, wishes: Controls, fields: Fields) -> Request:
+    caller = client.caller
     stream = fields.get("stream") is True
     options = fields.get("stream_options")
     return Request(
@@ -151,37 +128,25 @@ def _request(
         credential=caller.credential,
         model="",
         controls=wishes,
-        codings=codings(arrival.headers),
+        codings=client.codings,
         stream=stream,
         wants_usage=stream and isinstance(options, dict) and options.get("include_usage") is True,
         stream_options="stream_options" in fields,
         limited=any(fields.get(name) is not None for name in _LIMITS),
+        longest=_longest(fields),
     )
 
 
 _LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
-def codings(headers: Headers) -> frozenset[str]:
-    """The content codings a client takes, besides none at all."""
-    accepted = ",".join([v for name, v in headers if name.lower() == "accept-encoding"])
-    # What is made of it is held for as long as the request is known.
-    return _codings(accepted) if len(accepted) <= _ACCEPTED else frozenset()
+def _longest(fields: Fields) -> int:
+    limits = [limit for name in _LIMITS if type(limit := fields.get(name)) is int and limit > 0]
+    return min(max(limits, default=0), _VAST)
 
 
-@lru_cache(maxsize=64)  # clients have few ways to say it
-def _codings(accepted: str) -> frozenset[str]:
-    taken = set()
-    for part in accepted.lower().split(","):
-        coding, _, weight = part.partition(";")
-        if not _REFUSED.fullmatch(weight.strip()):
-            taken.add(coding.strip().removeprefix("x-"))
-    return frozenset(taken - {"", "identity", "*"})
-
-
-_ACCEPTED: Final = 256
-"""Characters; no client has a longer list."""
-_REFUSED: Final = re.compile(r"q\s*=\s*0(?:\.0*)?")
+_VAST: Final = 1 << 24
+"""Tokens; no model answers at such length, and counts with it stay small numbers."""
 
 
 def _looked_up(
@@ -202,10 +167,21 @@ def _looked_up(
 
 
 def _lifetime(request: Request, texts: tuple[str, ...], rules: Rules) -> Lifetime:
-    """What the request asks for, else the first rule that matches, else the general setting."""
+    """What the request asks for, else the first rule that matches, else the general setting. A
+    request cannot outlive a rule's exchange: of the ends that both name the first counts."""
+    wishes, rule = request.controls, _rule(request, texts, rules)
+    ttl, ceiling = (rule.ttl, rules.max_ttl) if wishes.ttl is None else (wishes.ttl, wishes.ttl)
+    named = {rule.exchange, *(tag.removeprefix(TAG) for tag in wishes.tags if tag.startswith(TAG))}
+    pinned = rule.pin or _PERMANENT in wishes.tags
+    return Lifetime(ttl, ceiling, tuple(sorted(named & rules.exchanges)), pinned)
+
+
+_PERMANENT: Final = "permanent"
+"""The tag that pins an answer."""
+
+
+def _rule(request: Request, texts: tuple[str, ...], rules: Rules) -> LifetimeRule:
     wishes = request.controls
-    if wishes.ttl is not None:
-        return Lifetime(wishes.ttl, wishes.ttl)
     namespace = wishes.namespace or rules.namespace
     for rule in rules.lifetimes:
         if (
@@ -214,5 +190,5 @@ def _lifetime(request: Request, texts: tuple[str, ...], rules: Rules) -> Lifetim
             and (not rule.tag or rule.tag in wishes.tags)
             and (rule.text is None or any(map(rule.text.search, texts)))
         ):
-            return Lifetime(rule.ttl, rules.max_ttl)
-    return Lifetime(rules.ttl, rules.max_ttl)
+            return rule
+    return LifetimeRule(rules.ttl)

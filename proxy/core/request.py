@@ -36,6 +36,9 @@ class Lifetime(msgspec.Struct, frozen=True):
     ttl: float
     ceiling: float
     """Jitter never reaches above this."""
+    exchanges: tuple[str, ...] = ()
+    """Those with whose next session close it ends in any case."""
+    pinned: bool = False
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -59,6 +62,8 @@ class Request(msgspec.Struct, frozen=True):
     """Whether the body has that member, whatever its value."""
     limited: bool = False
     """Whether the request itself set a token limit."""
+    longest: int = 0
+    """Tokens of an answer, by that limit; 0: it set none."""
     edits: Edits | None = None
     """How the client's bytes differ from what goes upstream, usage apart; None: not at all."""
 

@@ -15,12 +15,14 @@ from proxy.core.controls import HEADER_NAMES, OWN_NAMES
 from proxy.core.endpoint import Endpoint
 from proxy.core.headers import CREDENTIALS
 from proxy.core.normalize import Normalizer, normalizer
+from proxy.core.quota import Quota
 from proxy.core.tenant import Caller, Known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from proxy.config import Model, Rule
+    from proxy.config import Tenant as Table
 
 READ: Final = frozenset({"accept-encoding", "content-type", "content-encoding", *CREDENTIALS})
 """Headers that say who asks and how bodies are encoded."""
@@ -38,14 +40,17 @@ class LifetimeRule(msgspec.Struct, frozen=True):
     """A lifetime for the requests that match every condition given."""
 
     ttl: float
-    model: str
-    namespace: str
-    tag: str
-    text: re.Pattern[str] | None
+    model: str = ""
+    namespace: str = ""
+    tag: str = ""
+    text: re.Pattern[str] | None = None
+    exchange: str = ""
+    """Answers end with its next session close; empty: at no set time."""
+    pin: bool = False
 
 
-class Rules(msgspec.Struct, frozen=True):
-    """Everything that `receive` goes by besides the request."""
+class Rules(msgspec.Struct, frozen=True, eq=False):
+    """Everything that `receive` goes by besides the request; each one equal to itself alone."""
 
     secret: bytes
     """32 bytes that key the partitions."""
@@ -64,6 +69,8 @@ class Rules(msgspec.Struct, frozen=True):
     lifetimes: tuple[LifetimeRule, ...]
     texts: bool
     """Whether one of them looks at texts."""
+    exchanges: frozenset[str]
+    """Those whose closes are known: the only ones that a tag may name."""
     ttl: float
     max_ttl: float
 
@@ -99,11 +106,20 @@ def rules(config: Config, secrets: Mapping[str, str]) -> Rules:
         aliases=cache.aliases,
         control_names=control_names,
         read_headers=READ | key_headers | control_names,
-        lifetimes=tuple(_lifetime(rule) for rule in cache.rule),
+        lifetimes=tuple(_lifetime(rule, cache.ttl) for rule in cache.rule),
         texts=any(rule.text for rule in cache.rule),
+        exchanges=frozenset(exchanges(config)),
         ttl=float(cache.ttl),
         max_ttl=float(cache.max_ttl),
     )
+
+
+def exchanges(config: Config) -> dict[str, str]:
+    """The exchanges that are named, each with the setting that names it."""
+    cache = config.cache
+    named = [(name, f"$.cache.calendars[{i}]") for i, name in enumerate(cache.calendars)]
+    ruled = [(rule.calendar, f"$.cache.rule[{i}].calendar") for i, rule in enumerate(cache.rule)]
+    return {name: where for name, where in (*ruled, *named) if name}
 
 
 def _secret(variable: str, secrets: Mapping[str, str]) -> bytes:
@@ -154,11 +170,32 @@ def _tenants(config: Config, secret: bytes, secrets: Mapping[str, str]) -> tuple
             models=table.models,
             controls=table.controls,
             max_ttl=float(min(table.max_ttl or config.cache.max_ttl, config.cache.max_ttl)),
+            quota=_quota(config.tenant, i),
         )
         known[digest] = Known(digest, caller)
     return tuple(known.values())
 
 
-def _lifetime(rule: Rule) -> LifetimeRule:
-    text = re.compile(rule.text) if rule.text else None
-    return LifetimeRule(float(rule.ttl), rule.model, rule.namespace, rule.tag, text)
+def _quota(tables: tuple[Table, ...], index: int) -> Quota:
+    """Tables with one name are one tenant, so they have one limit, in whichever it is written."""
+    same = [table for table in tables if table.name == tables[index].name]
+    limits = []
+    for setting in ("requests_per_minute", "tokens_per_minute"):
+        given = {limit for table in same if (limit := getattr(table, setting))}
+        if len(given) > 1:
+            where = f"$.tenant[{index}].{setting}"
+            raise ConfigError(f"another table of this tenant has another limit - at `{where}`")
+        limits.append(max(given, default=0))
+    return Quota(*limits)
+
+
+def _lifetime(rule: Rule, usual: float) -> LifetimeRule:
+    return LifetimeRule(
+        ttl=float(rule.ttl or usual),
+        model=rule.model,
+        namespace=rule.namespace,
+        tag=rule.tag,
+        text=re.compile(rule.text) if rule.text else None,
+        exchange=rule.calendar,
+        pin=rule.pin,
+    )

@@ -10,6 +10,8 @@ import pytest
 
 from proxy.core.batch import apart, whole
 from proxy.core.entry import Entry, Usage
+from proxy.core.keeping import Keeping
+from proxy.core.request import Lifetime
 from tests import answers
 from tests.asking import arrival, lookup
 from tests.stored import NOW, entry
@@ -21,6 +23,7 @@ def asked(*texts: str) -> dict[str, Any]:
     return {"model": "m", "input": list(texts)}
 
 
+KEEPING = Keeping(jitter=0.1, stale_while_revalidate=30.0, stale_if_error=300.0)
 LOOKUP = lookup(arrival(asked("a", "bbb"), path=PATH))
 ANSWER = entry(
     "whole",
@@ -31,7 +34,7 @@ ANSWER = entry(
 
 
 def parts() -> list[Entry]:
-    found = apart(ANSWER, LOOKUP.items, [1, 3], LOOKUP, jitter=0.1)
+    found = apart(ANSWER, LOOKUP.items, [1, 3], LOOKUP, KEEPING)
     assert found is not None
     return found
 
@@ -55,6 +58,16 @@ def test_each_item_has_a_life_of_its_own() -> None:
     assert all(3240 <= life <= 3960 for life in lives)
 
 
+def test_each_item_about_an_exchange_is_gone_at_its_close() -> None:
+    asked = msgspec.structs.replace(LOOKUP, lifetime=Lifetime(100.0, 1000.0, ("XNYS",)))
+    closing = msgspec.structs.replace(KEEPING, closings={"XNYS": (NOW + 100.0,)})
+    found = apart(ANSWER, LOOKUP.items, [1, 3], asked, closing)
+
+    assert found is not None
+    assert [one.expires for one in found] == pytest.approx([NOW + 100.0] * 2, abs=0.001)
+    assert [one.ends for one in found] == [one.ttl == 100.0 for one in found]
+
+
 def test_what_the_batch_cost_is_shared_out_by_size() -> None:
     assert [one.usage for one in parts()] == [Usage(2), Usage(6)]
 
@@ -69,7 +82,7 @@ def test_what_the_batch_cost_is_shared_out_by_size() -> None:
     ],
 )
 def test_an_answer_that_does_not_have_every_item_is_not_taken_apart(answer: Entry) -> None:
-    assert apart(answer, LOOKUP.items, [1, 3], LOOKUP, jitter=0.1) is None
+    assert apart(answer, LOOKUP.items, [1, 3], LOOKUP, KEEPING) is None
 
 
 def test_items_together_are_what_upstream_had_said() -> None:

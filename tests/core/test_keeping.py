@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
 
+from proxy.core.admit import Reason
 from proxy.core.entry import Entry, Usage
-from proxy.core.keeping import Arrived, Keeping, kept
+from proxy.core.keeping import UNCACHEABLE, Arrived, Keeping, kept
 from proxy.core.message import Head
+from proxy.core.request import Lifetime
+from proxy.core.ttl import PINNED
 from tests import answers
 from tests.asking import arrival, chat, lookup
 from tests.stored import NOW
@@ -112,6 +115,51 @@ def test_an_answer_cut_by_the_requests_own_limit_is_kept() -> None:
     body = answers.dumps(answers.chat("hi", finish="length"))
 
     assert isinstance(kept(arrived(body), asked, KEEPING), Entry)
+
+
+CLOSING = msgspec.structs.replace(KEEPING, closings={"XNYS": (NOW - 100.0, NOW + 200.0)})
+
+
+def test_an_answer_about_an_exchange_is_gone_at_its_close() -> None:
+    asked = changed(lifetime=Lifetime(3600.0, 1e9, ("XNYS",)))
+    found = kept(arrived(answers.dumps(answers.chat("hi"))), asked, CLOSING)
+
+    assert isinstance(found, Entry)
+    assert found.expires == NOW + 200.0
+    assert (found.ttl, found.ends) == (200.0, True)
+
+
+def test_so_is_what_would_be_stale_by_then() -> None:
+    asked = changed(lifetime=Lifetime(60.0, 1e9, ("XNYS",)))
+    found = kept(arrived(answers.dumps(answers.chat("hi"))), asked, CLOSING)
+
+    assert isinstance(found, Entry)
+    assert found.expires == pytest.approx(NOW + 200.0, abs=0.001)
+    assert (found.stale_while_revalidate, found.ends) == (30.0, False)
+
+
+def test_an_exchange_whose_closes_are_not_known_ends_nothing() -> None:
+    asked = changed(lifetime=Lifetime(3600.0, 1e9, ("XLON",)))
+    found = kept(arrived(answers.dumps(answers.chat("hi"))), asked, CLOSING)
+
+    assert isinstance(found, Entry)
+    assert found.stale_if_error == 300.0
+
+
+def test_a_pinned_answer_is_kept_as_one_and_a_mistake_is_not() -> None:
+    asked = changed(lifetime=Lifetime(60.0, 1e9, pinned=True))
+    found = kept(arrived(answers.dumps(answers.chat("hi"))), asked, KEEPING)
+    mistake = kept(arrived(ERROR, status=400), asked, KEEPING)
+
+    assert isinstance(found, Entry)
+    assert isinstance(mistake, Entry)
+    assert (found.pinned, found.stale_while_revalidate) == (True, PINNED)
+    assert (mistake.pinned, mistake.expires) == (False, NOW + 10.0)
+
+
+def test_only_what_lies_in_the_question_makes_a_key_uncacheable() -> None:
+    assert set(get_args(Reason)) > UNCACHEABLE
+    assert UNCACHEABLE.isdisjoint({"status", "malformed", "error", "cut"})
 
 
 @pytest.mark.parametrize("status", [400, 404, 413, 422])

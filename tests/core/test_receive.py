@@ -12,7 +12,7 @@ from proxy.core.controls import HEADER_NAMES, ControlError
 from proxy.core.endpoint import Endpoint
 from proxy.core.headers import CREDENTIALS
 from proxy.core.message import Arrival
-from proxy.core.receive import codings, raw_key, receive
+from proxy.core.receive import raw_key, receive
 from proxy.core.request import Bypass, Edits, Lifetime, Lookup
 from proxy.core.tenant import ForbiddenModelError, UnauthorizedError
 from tests.asking import K1, RULES, arrival, bypass, chat, configured, intent, lookup
@@ -114,21 +114,19 @@ def test_a_token_limit_is_seen(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("accepted", "expected"),
+    ("limits", "longest"),
     [
-        ("gzip, deflate, zstd", {"gzip", "deflate", "zstd"}),
-        ("GZIP;q=0.5, br;q=0, zstd; q=0.000", {"gzip"}),
-        ("identity, *", set()),
-        ("x-gzip", {"gzip"}),
-        ("", set()),
+        ({}, 0),
+        ({"max_tokens": 5}, 5),
+        ({"max_tokens": 5, "max_completion_tokens": 9}, 9),
+        ({"max_output_tokens": 10**30}, 1 << 24),
+        ({"max_tokens": -5}, 0),
+        ({"max_tokens": True}, 0),
+        ({"max_tokens": "5"}, 0),
     ],
 )
-def test_the_codings_a_client_takes(accepted: str, expected: set[str]) -> None:
-    assert codings((("Accept-Encoding", accepted),)) == expected
-
-
-def test_an_endless_list_of_codings_is_not_held() -> None:
-    assert codings((("Accept-Encoding", "gzip," + "x," * 200),)) == frozenset()
+def test_how_long_an_answer_may_be(limits: dict[str, Any], longest: int) -> None:
+    assert intent(arrival(chat(**limits))).request.longest == longest
 
 
 def test_our_own_object_is_a_control_and_goes() -> None:
@@ -351,3 +349,49 @@ def test_no_shape_makes_it_fail(fields: dict[str, Any], endpoint: Endpoint) -> N
     found = receive(arrival({**fields, "store": False}), endpoint, RULES)
 
     assert isinstance(found, Bypass | Lookup)
+
+
+ENDING = configured("""
+[cache]
+ttl = 100
+calendars = ["XHKG"]
+[[cache.rule]]
+calendar = "XNYS"
+tag = "stocks"
+[[cache.rule]]
+pin = true
+ttl = 7
+tag = "handbook"
+""")
+
+
+def tagged(tags: str) -> tuple[tuple[str, str], ...]:
+    return (("x-cache-tags", tags),)
+
+
+@pytest.mark.parametrize(
+    ("headers", "lifetime"),
+    [
+        ((), Lifetime(100, 2592000)),
+        (tagged("stocks"), Lifetime(100, 2592000, ("XNYS",))),
+        ((*tagged("stocks"), ("x-cache-ttl", "5")), Lifetime(5, 5, ("XNYS",))),
+        (tagged("exchange:XHKG"), Lifetime(100, 2592000, ("XHKG",))),
+        (tagged("exchange:XNYS"), Lifetime(100, 2592000, ("XNYS",))),
+        (tagged("exchange:XHKG,stocks"), Lifetime(100, 2592000, ("XHKG", "XNYS"))),
+        (tagged("exchange:XLON, exchange:, XHKG"), Lifetime(100, 2592000)),
+        (tagged("handbook"), Lifetime(7, 2592000, pinned=True)),
+        (tagged("permanent"), Lifetime(100, 2592000, pinned=True)),
+        (tagged("permanent,stocks"), Lifetime(100, 2592000, ("XNYS",), pinned=True)),
+    ],
+)
+def test_an_answer_ends_with_an_exchange_or_is_pinned(
+    headers: tuple[tuple[str, str], ...], lifetime: Lifetime
+) -> None:
+    """By a rule or by a tag; what a request asks for changes nothing about a rule's exchange."""
+    assert lookup(arrival(chat(), *headers), ENDING).lifetime == lifetime
+
+
+def test_a_tag_that_a_tenant_may_not_use_pins_nothing() -> None:
+    asked = arrival(chat() | {"model": "m-1"}, AS_BLUE, *tagged("permanent"))
+
+    assert not lookup(asked, BLUE).lifetime.pinned

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.config import ConfigError
+from proxy.config import ConfigError, parse
+from proxy.core.quota import Quota
+from proxy.core.rules import exchanges
 from tests.asking import RULES, configured
 
 TENANT = '[[tenant]]\nname = "blue"\nkey_env = "BLUE"\n'
@@ -61,6 +63,27 @@ def test_a_tenant_without_ceiling_has_the_general_one() -> None:
     assert made.tenants[0].caller.max_ttl == 3600
 
 
+def test_a_rule_without_lifetime_has_the_general_one() -> None:
+    made = configured("[cache]\nttl = 50\n[[cache.rule]]\npin = true\n[[cache.rule]]\nttl = 3")
+
+    assert [rule.ttl for rule in made.lifetimes] == [50, 3]
+
+
+def test_each_exchange_is_known_with_the_setting_that_names_it() -> None:
+    text = (
+        '[cache]\ncalendars = ["XHKG", "XNYS"]\n[[cache.rule]]\nttl = 5\n'
+        '[[cache.rule]]\ncalendar = "XLON"\n[[cache.rule]]\ncalendar = "XNYS"\n'
+    )
+
+    assert exchanges(parse(text)) == {
+        "XLON": "$.cache.rule[1].calendar",
+        "XNYS": "$.cache.calendars[1]",
+        "XHKG": "$.cache.calendars[0]",
+    }
+    assert configured(text).exchanges == {"XLON", "XNYS", "XHKG"}
+    assert RULES.exchanges == frozenset()
+
+
 @pytest.mark.parametrize(
     ("text", "secrets", "where"),
     [
@@ -79,3 +102,16 @@ def test_a_secret_that_is_not_there_or_not_one_is_named(
 
     assert f"`{where}`" in str(caught.value)
     assert "sesame" not in str(caught.value)
+
+
+def test_tables_of_one_tenant_have_one_limit() -> None:
+    more = TENANT.replace("BLUE", "OTHER") + "tokens_per_minute = 500\n"
+    made = configured(f"{TENANT}requests_per_minute = 60\n{more}", BLUE="k", OTHER="l")
+
+    assert [known.caller.quota for known in made.tenants] == [Quota(60, 500)] * 2
+
+
+def test_tables_of_one_tenant_that_disagree_are_an_error() -> None:
+    more = TENANT.replace("BLUE", "OTHER") + "requests_per_minute = 61\n"
+    with pytest.raises(ConfigError, match="requests_per_minute"):
+        configured(f"{TENANT}requests_per_minute = 60\n{more}", BLUE="k", OTHER="l")
