@@ -18,6 +18,7 @@ _TYPES: Final = {
     403: "permission_error",
     404: "not_found_error",
     413: "invalid_request_error",
+    429: "rate_limit_error",
     431: "invalid_request_error",
     503: "overloaded_error",
 }
@@ -33,6 +34,7 @@ class RefusedError(Exception):
         *,
         code: str | None = None,
         param: str | None = None,
+        kind: str = "",
         headers: Headers = (),
     ) -> None:
         super().__init__(message)
@@ -40,6 +42,8 @@ class RefusedError(Exception):
         self.message = message
         self.code = code
         self.param = param
+        self.kind = kind
+        """What OpenAI's clients are told as the error's type; empty: what the status stands for."""
         self.headers = headers
 
 
@@ -55,7 +59,7 @@ def answer(error: RefusedError, endpoint: Endpoint | None = None) -> tuple[Head,
         told = {
             "error": {
                 "message": error.message,
-                "type": kind,
+                "type": error.kind or kind,
                 "param": error.param,
                 "code": error.code,
             }

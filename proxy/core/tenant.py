@@ -12,6 +12,7 @@ from blake3 import blake3
 
 from proxy.core.entry import Tenant
 from proxy.core.headers import CREDENTIALS
+from proxy.core.quota import Quota
 
 if TYPE_CHECKING:
     from proxy.core.message import Headers
@@ -39,6 +40,7 @@ class Caller(msgspec.Struct, frozen=True):
     models: tuple[str, ...] = ("*",)
     controls: tuple[str, ...] = ("*",)
     max_ttl: float = float("inf")
+    quota: Quota = Quota()
 
     def check(self, *models: str) -> None:
         """Raises ForbiddenModelError unless every one of `models`, and at least one, is allowed."""

@@ -43,6 +43,21 @@ def places(endpoint: Endpoint, fields: Fields) -> list[Place]:
             assert_never(endpoint)
 
 
+def asked(endpoint: Endpoint, fields: Fields) -> str:
+    """The last text that the user wrote; empty where there is none. Messages are taken as they
+    come: a tool's result after it changes nothing of what was asked."""
+    spoken = fields.get("input" if endpoint is Endpoint.RESPONSES else "messages")
+    if endpoint in (Endpoint.COMPLETIONS, Endpoint.EMBEDDINGS) or isinstance(spoken, str):
+        found = places(endpoint, fields)
+        return found[-1].text if found else ""
+    for message in reversed(spoken) if isinstance(spoken, list) else ():
+        if isinstance(message, dict) and message.get("role") == "user":
+            texts = [place.text for place in _content(message, "content")]
+            if texts:
+                return "\n".join(texts)
+    return ""
+
+
 def _turns(messages: Any) -> list[Place]:
     if not isinstance(messages, list):
         return []

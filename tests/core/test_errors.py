@@ -40,6 +40,7 @@ def test_in_anthropics_shape() -> None:
         (403, "permission_error"),
         (404, "not_found_error"),
         (413, "invalid_request_error"),
+        (429, "rate_limit_error"),
         (502, "api_error"),
         (503, "overloaded_error"),
         (504, "api_error"),
@@ -56,3 +57,13 @@ def test_the_head_says_json_and_what_the_error_brings() -> None:
     head, _ = answer(RefusedError(503, "x", headers=(("retry-after", "1"),)))
 
     assert head.headers == (("content-type", "application/json"), ("retry-after", "1"))
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "kind"), [(None, "tokens"), (Endpoint.MESSAGES, "rate_limit_error")]
+)
+def test_openais_clients_may_be_told_another_type(endpoint: Endpoint | None, kind: str) -> None:
+    """OpenAI names the limit there, Anthropic has one type for all."""
+    _, body = answer(RefusedError(429, "x", kind="tokens"), endpoint)
+
+    assert orjson.loads(body)["error"]["type"] == kind

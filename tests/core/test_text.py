@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from proxy.core.endpoint import Endpoint
-from proxy.core.text import places
+from proxy.core.text import asked, places
 
 USER = {"role": "user", "content": "u"}
 PARTS = [
@@ -73,3 +73,31 @@ def test_a_place_can_be_written_to() -> None:
         place.holder[place.name] = place.text.upper()
 
     assert fields == {"input": "U", "instructions": "S"}
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "fields", "expected"),
+    [
+        (Endpoint.CHAT, {"messages": [USER, {"role": "user", "content": "last"}]}, "last"),
+        (Endpoint.CHAT, {"messages": [{"role": "user", "content": [*PARTS, *PARTS]}]}, "a\na"),
+        (Endpoint.CHAT, {"messages": [USER, {"role": "assistant", "content": "a"}]}, "u"),
+        (Endpoint.CHAT, {"messages": [USER, {"role": "user", "content": []}, 5]}, "u"),
+        (Endpoint.CHAT, {"messages": [{"role": "system", "content": "s"}]}, ""),
+        (Endpoint.CHAT, {"messages": 5, "prompt": "no"}, ""),
+        (Endpoint.MESSAGES, {"system": "s", "messages": [USER]}, "u"),
+        (Endpoint.RESPONSES, {"instructions": "s", "input": "i"}, "i"),
+        (Endpoint.RESPONSES, {"input": [USER, {"type": "function_call_output"}]}, "u"),
+        (
+            Endpoint.RESPONSES,
+            {"input": [{"role": "user", "content": [{"type": "input_text", "text": "i"}]}]},
+            "i",
+        ),
+        (Endpoint.COMPLETIONS, {"prompt": ["a", "b"]}, "b"),
+        (Endpoint.COMPLETIONS, {"prompt": [1, 2], "messages": [USER]}, ""),
+        (Endpoint.EMBEDDINGS, {"input": "i"}, "i"),
+    ],
+)
+def test_the_last_that_the_user_said(
+    endpoint: Endpoint, fields: dict[str, Any], expected: str
+) -> None:
+    assert asked(endpoint, fields) == expected
