@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from proxy.flight import Reader
     from proxy.ports import Body
 
-UNWELL: Final = frozenset((429, 500, 502, 503, 504))
-"""Upstream answers that a stored one is better than (RFC 5861 §4, and being told to wait)."""
-
 _OF_THE_MOMENT: Final = frozenset((408, 429))
 """Refusals that have nothing to do with how the request was written, or with whose key."""
 
@@ -35,27 +32,30 @@ class Live:
 Boarded: TypeAlias = Live | Found
 
 
-async def board(reader: Reader, lookup: Lookup, *, joined: bool, rescue: bool) -> Boarded:
+async def board(reader: Reader, lookup: Lookup, *, joined: bool, beaten: frozenset[int]) -> Boarded:
     """What the flight has for this request. The reader is left, unless its body is read on.
 
-    `rescue`: whether a stored answer is at hand. Raises: UpstreamError, UnlikeError.
+    `beaten`: the upstream's statuses in place of which something better is at hand.
+    Raises: UpstreamError, UnlikeError.
     """
     boarded: Boarded | None = None
     try:
-        boarded = await _boarded(reader, lookup, joined=joined, rescue=rescue)
+        boarded = await _boarded(reader, lookup, joined=joined, beaten=beaten)
         return boarded
     finally:
         if not isinstance(boarded, Live) or isinstance(boarded.body, bytes):
             await reader.aclose()
 
 
-async def _boarded(reader: Reader, lookup: Lookup, *, joined: bool, rescue: bool) -> Boarded:
+async def _boarded(
+    reader: Reader, lookup: Lookup, *, joined: bool, beaten: frozenset[int]
+) -> Boarded:
     head, flight = await reader.head(), reader.flight
     if flight.found is not None:
         if not _suits(flight.found, flight.raw, lookup):
             raise UnlikeError
         return flight.found
-    if head.status in UNWELL and rescue:
+    if head.status in beaten:
         raise UpstreamError(flight.node, "status", "the upstream is unwell", head.status)
     joined = joined or flight.followed
     refused = 400 <= head.status < 500 and head.status not in _OF_THE_MOMENT

@@ -178,6 +178,8 @@ class Cache(_Table, frozen=True):
     """How eagerly what is asked for is refreshed before it expires (XFetch's beta); 0: never."""
     uncacheable_ttl: Duration = Duration(120)
     """How long a key whose answer could not be stored is not waited for; 0: not remembered."""
+    calendars: tuple[str, ...] = ()
+    """Exchanges that tags such as `exchange:XNYS` may name, besides those of the rules."""
     namespace: str = ""
     normalize: Profile = "prose"
     normalize_max_bytes: Size = Size(16384)

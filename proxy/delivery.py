@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from proxy.core.coding import CodingError, decoded, decoder
 from proxy.core.delivery import UnlikeError, form, retyped, wanted
@@ -122,7 +121,8 @@ async def live(
     headers = end_to_end(head.headers)
     if joined:
         headers = shared(headers, head.status)
-    shape, arriving = form(head), _Arriving(head, headers, body, request, joined)
+    coding = (head.get("content-encoding") or "").lower()
+    shape, arriving = form(head), _Arriving(head, headers, coding, body, request, joined)
     other = joined and head.status == 200 and asked != wanted(request) and shape is not None
     if joined and not arriving.readable and (other or not arriving.taken):
         raise UnlikeError
@@ -140,19 +140,15 @@ async def live(
             return arriving.as_it_is(body)
 
 
-@dataclass(frozen=True, slots=True)
-class _Arriving:
+class _Arriving(NamedTuple):
     """An arriving answer and who reads it."""
 
     head: Head
     headers: Headers
+    coding: str
     body: Body
     request: Request
     joined: bool
-
-    @property
-    def coding(self) -> str:
-        return (self.head.get("content-encoding") or "").lower()
 
     @property
     def readable(self) -> bool:
@@ -161,8 +157,8 @@ class _Arriving:
 
     @property
     def taken(self) -> bool:
-        """Whether this reader takes the content coding."""
-        codings = filter(None, map(str.strip, self.coding.split(",")))
+        """Whether this reader takes the content coding, if any."""
+        codings = filter(None, map(str.strip, self.coding.split(","))) if self.coding else ()
         return all(coding in self.request.codings for coding in codings)
 
     async def in_other_form(self, shape: Form) -> tuple[Head, bytes]:
@@ -187,16 +183,17 @@ class _Arriving:
         return self._plain(), events
 
     async def as_json(self) -> tuple[Head, bytes | Body]:
-        whole = await held(self.body, _WHOLE if self.taken else _MOST, blank=True)
-        if self.taken or not self.readable or not isinstance(whole, bytes):
+        taken = self.taken
+        whole = await held(self.body, _WHOLE if taken else _MOST, blank=True)
+        if taken or not self.readable or not isinstance(whole, bytes):
             return self.as_it_is(whole)
         return self._plain(), _decoded(self.coding, whole)
 
     def as_it_is(self, body: Held) -> tuple[Head, Held]:
         """Encoded as it came; a reader that joined must be told how."""
-        headers, coding = without(self.headers, _LENGTH), self.head.get("content-encoding")
-        if self.joined and coding:
-            headers = (*headers, ("content-encoding", coding))
+        headers = without(self.headers, _LENGTH)
+        if self.joined and self.coding:
+            headers = (*headers, ("content-encoding", self.head.get("content-encoding") or ""))
         return Head(self.head.status, headers, self.head.reason), body
 
     def _plain(self) -> Head:

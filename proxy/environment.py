@@ -42,8 +42,37 @@ def credential(table: Upstream, environment: Mapping[str, str]) -> str | None:
 
 def admin_token(config: Config, environment: Mapping[str, str]) -> str | None:
     """The admin port's credential; None: none is asked for. Raises ConfigError."""
-    if not (name := config.admin.token_env):
+    return _value(config.admin.token_env, environment, "admin.token_env")
+
+
+def redis_password(config: Config, environment: Mapping[str, str]) -> str | None:
+    """What Redis wants to hear; None: nothing, or what its URL says. Raises ConfigError."""
+    return _value(config.cache.redis.password_env, environment, "cache.redis.password_env")
+
+
+def peer_secret(config: Config, environment: Mapping[str, str]) -> bytes | None:
+    """What the gateways of a fleet know each other by; None: flights end at this machine.
+
+    Raises ConfigError.
+    """
+    peers = config.peers
+    secret = _value(peers.secret_env, environment, "peers.secret_env")
+    if secret is None:
         return None
-    if not (value := environment.get(name)):
-        raise ConfigError(f"the variable {name} is not set - at `$.admin.token_env`")
+    if len(secret) < _SHORTEST:
+        what = f"expected at least {_SHORTEST} random characters in {peers.secret_env}"
+        raise ConfigError(f"{what} - at `$.peers.secret_env`")
+    if peers.host in ("0.0.0.0", "::", "") and not peers.advertise:
+        raise ConfigError("others cannot reach this host by that name - at `$.peers.advertise`")
+    return secret.encode("utf-8", "surrogateescape")
+
+
+_SHORTEST = 16
+
+
+def _value(variable: str, environment: Mapping[str, str], where: str) -> str | None:
+    if not variable:
+        return None
+    if not (value := environment.get(variable)):
+        raise ConfigError(f"the variable {variable} is not set - at `$.{where}`")
     return value

@@ -25,14 +25,22 @@ class _Signal:
     """Wakes all who wait now. They share no awaitable, so the cancellation of one is its own."""
 
     def __init__(self) -> None:
-        self._event = asyncio.Event()
+        self._waiting: dict[asyncio.Future[None], None] = {}
 
     def tell(self) -> None:
-        event, self._event = self._event, asyncio.Event()
-        event.set()
+        if self._waiting:  # mostly nobody waits
+            waiting, self._waiting = self._waiting, {}
+            for future in waiting:
+                if not future.done():
+                    future.set_result(None)
 
     async def wait(self) -> None:
-        await self._event.wait()
+        future = asyncio.get_running_loop().create_future()
+        self._waiting[future] = None
+        try:
+            await future
+        finally:
+            self._waiting.pop(future, None)
 
 
 class Flight:
@@ -166,7 +174,8 @@ class Reader:
         start = self.position - flight.dropped
         self.position = flight.dropped + len(flight.chunks)
         flight.progress.tell()
-        return b"".join(flight.chunks[start:])
+        chunks = flight.chunks[start:] if start else flight.chunks
+        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
     def lose(self) -> None:
         """Give up the place: others have waited too long for this reader."""

@@ -5,7 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from proxy.core.events import FlightEnded, FlightJoined, FlightLeft, FlightStarted, Landing
+from proxy.core.events import (
+    FlightEnded,
+    FlightJoined,
+    FlightLeft,
+    FlightStarted,
+    Landing,
+    Refreshed,
+)
 from proxy.flight import Flight, Reader
 from proxy.ports import UpstreamError
 
@@ -50,10 +57,15 @@ class Flights:
         """A place at a new flight, which later callers join instead of one that runs already."""
         return self._board(self._start(name, fly, keep=self._keep))
 
-    def refresh(self, name: Name, fly: Fly) -> None:
+    def alone(self, name: Name, fly: Fly) -> Reader:
+        """The place at a new flight that nobody else will board."""
+        return self._board(self._start(name, fly, keep=self._keep, shown=False))
+
+    def refresh(self, name: Name, fly: Fly, reason: str) -> None:
         """Start the flight behind an answer, unless it flies already. Nobody reads it yet."""
         if name not in self._flying:
             self._start(name, fly, keep=True)
+            self._emit(Refreshed(reason))
 
     def purge(self, key: Key) -> None:
         """Whoever asks from now on asks anew; who reads already reads on."""
@@ -62,9 +74,11 @@ class Flights:
                 flight.purged = True
                 self._flying.pop(flight.name, None)
 
-    def _start(self, name: Name, fly: Fly, *, keep: bool) -> Flight:
-        # In the table before the first await, or two callers of one loop turn would both start.
-        flight = self._flying[name] = Flight(name, keep=keep, limit=self._limit)
+    def _start(self, name: Name, fly: Fly, *, keep: bool, shown: bool = True) -> Flight:
+        flight = Flight(name, keep=keep, limit=self._limit)
+        if shown:
+            # Before the first await, or two callers of one loop turn would both start.
+            self._flying[name] = flight
         task = flight.task = asyncio.get_running_loop().create_task(self._run(flight, fly))
         self._tasks[task] = flight
         task.add_done_callback(self._tasks.pop)

@@ -1,13 +1,23 @@
-"""Requests recognized by their bytes: what was understood of them before."""
+"""Requests understood, and recognized by their bytes when they come again."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Final
 
+import msgspec
+
+from proxy.core.receive import raw_key, receive
 from proxy.core.request import Lookup
 
 if TYPE_CHECKING:
+    from proxy.core.endpoint import Endpoint
+    from proxy.core.message import Arrival
     from proxy.core.request import Intent
+    from proxy.core.rules import Rules
+
+_LARGE: Final = 1 << 20
+"""Bytes; a larger body is understood in a thread, since it takes tens of milliseconds."""
 
 _ITEMS = 32
 """A batch of more items is not remembered: its keys would take more room than its parsing time."""
@@ -19,9 +29,24 @@ _LONGEST = 256
 class Memo:
     """Raw key to intent, the oldest dropped first."""
 
-    def __init__(self, entries: int) -> None:
+    def __init__(self, rules: Rules, entries: int) -> None:
+        self._rules = rules
         self._entries = entries
         self._known: dict[bytes, Intent] = {}
+
+    async def intent(self, arrival: Arrival, endpoint: Endpoint) -> Intent:
+        """What is to be done about a request. Bytes that were understood before are known by their
+        hash: no JSON is parsed twice. Raises: as `receive`."""
+        raw = raw_key(arrival, self._rules)
+        if (intent := self.get(raw)) is None:
+            if len(arrival.body) > _LARGE:
+                intent = await asyncio.to_thread(receive, arrival, endpoint, self._rules)
+            else:
+                intent = receive(arrival, endpoint, self._rules)
+            if isinstance(intent, Lookup):
+                intent = msgspec.structs.replace(intent, raw=raw)
+            self.put(raw, intent)
+        return intent
 
     def get(self, raw: bytes) -> Intent | None:
         return self._known.get(raw)

@@ -17,8 +17,10 @@ from proxy.refusal import REFUSED, refusal
 if TYPE_CHECKING:
     from proxy.core.message import Call, Headers
     from proxy.core.rules import Rules
+    from proxy.core.tenant import Caller
     from proxy.origin import Origin
     from proxy.ports import Clock
+    from proxy.quotas import Quotas
     from proxy.response import Report, Response
 
 
@@ -28,6 +30,7 @@ class Passing:
 
     rules: Rules
     origin: Origin
+    quotas: Quotas
     clock: Clock
 
     async def unread(self, call: Call, report: Report) -> Response:
@@ -45,12 +48,13 @@ class Passing:
 
     async def forward(self, call: Call, report: Report) -> Response:
         """The upstream's own answer, as it arrives. Raises: RefusedError."""
-        credential, since = self.sender(call.headers), self.clock.mono()
+        asking, since = self._caller(call.headers), self.clock.mono()
+        self.quotas.ask(asking.tenant)
         # Another spelling of the path must not be a way around a limit either.
         if disguised(call.method, call.path):
             self._check(call.headers)
         try:
-            upstream = await self.origin.forward(call, credential)
+            upstream = await self.origin.forward(call, asking.credential)
         except REFUSED as error:
             raise refusal(error) from error
         report.waited(since)
@@ -59,7 +63,10 @@ class Passing:
 
     def sender(self, headers: Headers) -> str | None:
         """The credential to send for a client; None: its own. Raises: RefusedError."""
+        return self._caller(headers).credential
+
+    def _caller(self, headers: Headers) -> Caller:
         try:
-            return caller(headers, self.rules.secret, self.rules.tenants).credential
+            return caller(headers, self.rules.secret, self.rules.tenants)
         except REFUSED as error:
             raise refusal(error) from error

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from proxy.core.decision import Found, Hit, evaluate
+from proxy.core.decision import Found, Hit, Miss, Outcome, evaluate
 from proxy.core.delivery import UnlikeError, serves
 from proxy.core.message import Head
+from proxy.core.refresh import early, near
 from proxy.core.status import Status
 
 if TYPE_CHECKING:
@@ -15,10 +16,19 @@ if TYPE_CHECKING:
 
     from proxy.core.request import Lookup
     from proxy.core.status import XCache
+    from proxy.marks import Marks
     from proxy.ports import Clock
+    from proxy.quotas import Quotas
     from proxy.renders import Renders
     from proxy.response import Report, Response
+    from proxy.strain import Strain
     from proxy.tiers import Tiers
+
+
+EVER: Final = float("-inf")
+"""Before all times."""
+
+_DUE: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +39,39 @@ class Recall:
     renders: Renders
     epoch: Callable[[], int]
     clock: Clock
+    strain: Strain
+    quotas: Quotas
+    due: Marks
+    """Keys that are to be refreshed though they are fresh, once a request takes the long way."""
+    chance: Callable[[], float]
+    """Uniform in (0, 1], a new one each time."""
+    beta: float = 1.0
+    """How early fresh answers are refreshed; 0: not before their end."""
+
+    async def look(self, lookup: Lookup, beyond: float = EVER, *, sure: bool = False) -> Outcome:
+        """What the tiers have for it. `beyond`: nothing asked for by then is wanted, since that is
+        to be refreshed. `sure`: no look is spared."""
+        epoch = self.epoch()
+        found = None if sure else self.tiers.near(lookup, epoch)
+        found = found or await self.tiers.find(lookup, epoch, beyond=beyond, sure=sure)
+        if found is not None and not serves(found.entry, lookup.request):
+            found = None
+        if found is not None and found.entry.asked <= beyond:
+            found = None
+        outcome = evaluate(found, self.clock.now(), self.epoch(), lookup.request.controls)
+        if not sure:
+            self.strain.looked(hit=not isinstance(outcome, Miss))
+        return outcome
+
+    def early(self, found: Found, lookup: Lookup) -> bool:
+        """Whether to refresh what is fresh behind this answer."""
+        if self.due.has(lookup.key):
+            self.due.drop(lookup.key)
+            return near(found.entry, self.clock.now(), self.beta)
+        return self._early(found)
+
+    def _early(self, found: Found) -> bool:
+        return early(found.entry, self.clock.now(), self.beta, self.chance())
 
     def stored(
         self,
@@ -42,19 +85,29 @@ class Recall:
         stands in for; 0: nothing; None: it stands in for nothing. Raises: UnlikeError."""
         entry = found.entry
         report.tokens = entry.usage
+        if not lookup.items:  # of a batch, only the parts are stored
+            self.tiers.used(entry)
         headers, body = self.renders.get(entry, lookup.request)
         status = Status.stored(outcome, found, self.clock.now(), lookup.shown, failed)
         return report.respond(Head(entry.status, headers), body, status)
 
     def at_once(self, lookup: Lookup, report: Report) -> Response | None:
-        """The answer to a request that was understood before, if it is fresh and at hand."""
-        epoch = self.epoch()
-        found = self.tiers.near(lookup, epoch)
+        """The answer to a request that was understood before, if it is fresh and at hand, and its
+        tenant may ask."""
+        found = self.tiers.near(lookup, self.epoch())
         if found is None or not serves(found.entry, lookup.request):
             return None
-        if not isinstance(evaluate(found, self.clock.now(), epoch, lookup.request.controls), Hit):
+        controls = lookup.request.controls
+        if not isinstance(evaluate(found, self.clock.now(), self.epoch(), controls), Hit):
             return None
+        if self._early(found):
+            self.due.set(lookup.key, _DUE)  # which takes the request itself
+            return None
+        if not self.quotas.take(lookup.request.tenant):
+            return None  # it is refused there
         try:
-            return self.stored(found, lookup, report, "HIT")
+            response = self.stored(found, lookup, report, "HIT")
         except UnlikeError:
             return None
+        self.strain.looked(hit=True)
+        return response

@@ -4,67 +4,81 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from proxy.core.batch import whole
 from proxy.core.decision import Found
 from proxy.core.entry import Alias, Entry
-from proxy.core.events import TierFailed, TierLooked
+from proxy.core.events import TierLooked
+from proxy.demand import Demand
 from proxy.ports import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from proxy.core.entry import Key, Stored, Tenant
-    from proxy.core.events import Looked
+    from proxy.backlog import Backlog
+    from proxy.core.entry import Key, Stored
     from proxy.core.request import Lookup
-    from proxy.ports import Clock, Emit, Store
+    from proxy.ports import Clock, Emit
+    from proxy.tier import Tier
 
-    Peek: TypeAlias = Callable[[Key, float], Stored | None]
-    Keep: TypeAlias = Callable[[Stored, float], bool]
+_EVER: Final = float("-inf")
+_TURN: Final = 256
+"""Items looked up in a row: in a batch of many thousands, other requests come in between."""
+_SETTLE_EVERY: Final = 1.0
+"""Seconds between two attempts to make deletions that are owed."""
 
 
-class Tier:
-    """A store, its name, and the seconds that a read of it may take; 0: it cannot wait."""
+class _Want(NamedTuple):
+    """What is looked for: of this epoch, asked for after `beyond`, and whether for `sure`."""
 
-    def __init__(
-        self,
-        name: str,
-        store: Store,
-        timeout: float = 0.0,
-        *,
-        peek: Peek | None = None,
-        keep: Keep | None = None,
-    ) -> None:
-        """`peek`, `keep`: the store's `get` and `put` without a coroutine, if it has those."""
-        self.name = name
-        self.store = store
-        self.peek = peek
-        self.keep = keep
-        self.get = self._in_time if timeout else store.get
-        """Raises: StoreError, TimeoutError."""
-        self._timeout = timeout
+    epoch: int = 0
+    beyond: float = _EVER
+    sure: bool = False
+    answers: frozenset[Key] = frozenset()
+    """The keys that may name a whole answer: not a part of one, a refusal or an alias."""
 
-    async def _in_time(self, key: Key, now: float) -> Stored | None:
-        async with asyncio.timeout(self._timeout):
-            return await self.store.get(key, now)
+    def current(self, stored: Stored, now: float) -> bool:
+        """Whether no newer answer is to be looked for farther away."""
+        if isinstance(stored, Alias):
+            return stored.asked > self.beyond
+        fresh = now < stored.created + stored.ttl
+        return fresh and stored.epoch >= self.epoch and stored.asked > self.beyond
+
+
+class _Held(NamedTuple):
+    """A stored value, and how far away it was."""
+
+    stored: Stored
+    depth: int
 
 
 class Tiers:
     """All tiers of this process as one store of entries."""
 
-    def __init__(self, tiers: Sequence[Tier], clock: Clock, emit: Emit) -> None:
+    def __init__(self, tiers: Sequence[Tier], clock: Clock, emit: Emit, backlog: Backlog) -> None:
         self._tiers = tuple(tiers)
+        self._ready = tuple(tier for tier in tiers if tier.worthy is None)
+        """Those that take an answer as soon as it is there."""
+        known = [tier for tier in self._ready if tier.shared]
+        self._demands = {
+            tier.name: Demand(tier, known, clock, emit, backlog) for tier in tiers if tier.worthy
+        }
         self._depth = {tier.name: depth for depth, tier in enumerate(tiers)}
         self._clock = clock
         self._emit = emit
+        self._backlog = backlog
+        self.distrusted = _EVER
+        """What the gateway's own tiers hold of requests asked before then (unix seconds) may have
+        been purged without this gateway hearing of it."""
 
     def near(self, lookup: Lookup, epoch: int = 0) -> Found | None:
         """The entry under the exact key, if a tier that cannot wait has it and it is current: most
         hits. A failing tier is none of this: the long way tells of it."""
         now, start = self._clock.now(), self._clock.mono()
+        want = _Want(epoch, self.distrusted)
         for depth, tier in enumerate(() if lookup.items else self._tiers):
-            if tier.peek is None:
+            if tier.peek is None or tier.owed:
                 return None
             try:
                 stored = tier.peek(lookup.key, now)
@@ -72,7 +86,7 @@ class Tiers:
                 return None
             if not isinstance(stored, Entry) or stored.tenant != lookup.request.tenant:
                 continue
-            if _is_current(stored, now, epoch):
+            if want.current(stored, now):
                 for nearer in self._tiers[:depth]:
                     if nearer.keep is not None:
                         nearer.keep(stored, now)
@@ -80,90 +94,137 @@ class Tiers:
                 return Found(stored, tier.name, "exact")
         return None
 
-    async def find(self, lookup: Lookup, epoch: int = 0) -> Found | None:
+    async def find(
+        self, lookup: Lookup, epoch: int = 0, *, beyond: float = _EVER, sure: bool = False
+    ) -> Found | None:
         """The entry under the exact key, else the one that the normalized key points to, else
-        what these very bytes were refused with."""
-        tenant = lookup.request.tenant
-        if lookup.items:
-            found = await self._batch(lookup, epoch)
-        else:
-            found = await self.entry(lookup.key, tenant, epoch)
-        if found is None and lookup.normalized is not None:
-            found = await self._normalized(lookup.normalized, tenant, epoch)
-        return found or await self.entry(lookup.raw, tenant, epoch)
+        what these very bytes were refused with.
 
-    async def _normalized(self, normalized: Key, tenant: Tenant, epoch: int) -> Found | None:
-        alias = await self._stored(normalized, epoch)
-        if alias is None or not isinstance(alias[0], Alias) or alias[0].tenant != tenant:
+        `beyond`: something asked for later is hoped for, so tiers farther away are looked into as
+        well. `sure`: those too that a filter would spare.
+        """
+        want = _Want(epoch, beyond, sure, frozenset(() if lookup.items else (lookup.key,)))
+        if lookup.items:
+            return await self._batch(lookup, want) or await self._single(lookup, want, lookup.raw)
+        keys = [lookup.key, *filter(None, (lookup.normalized, lookup.raw))]
+        held = await self._held(keys, want)
+        if found := self._entry(held.get(lookup.key), lookup):
+            return found
+        alias = None if lookup.normalized is None else held.get(lookup.normalized)
+        if alias is not None:
+            if found := await self._led(alias.stored, lookup, want):
+                return found
+            # It led nowhere, but may have been why the others were not looked for farther away.
+            held = await self._held([lookup.key, lookup.raw], want)
+        return self._entry(held.get(lookup.key), lookup) or self._entry(
+            held.get(lookup.raw), lookup
+        )
+
+    async def _led(self, alias: Stored, lookup: Lookup, want: _Want) -> Found | None:
+        if not isinstance(alias, Alias) or alias.tenant != lookup.request.tenant:
             return None
-        found = await self.entry(alias[0].target, tenant, epoch)
+        want = want._replace(answers=frozenset({alias.target}))
+        found = await self._single(lookup, want, alias.target)
         return None if found is None else Found(found.entry, found.tier, "normalized")
 
-    async def _batch(self, lookup: Lookup, epoch: int) -> Found | None:
+    async def _single(self, lookup: Lookup, want: _Want, key: Key) -> Found | None:
+        return self._entry((await self._held([key], want)).get(key), lookup)
+
+    def _entry(self, held: _Held | None, lookup: Lookup) -> Found | None:
+        """An entry, and only if it is this tenant's."""
+        if held is None or not isinstance(held.stored, Entry):
+            return None
+        if held.stored.tenant != lookup.request.tenant:
+            return None
+        return Found(held.stored, self._tiers[held.depth].name, "exact")
+
+    async def _batch(self, lookup: Lookup, want: _Want) -> Found | None:
         """All items of an embeddings request as one entry, if every one is there."""
-        found: list[Found] = []
-        for key in lookup.items:
-            one = await self.entry(key, lookup.request.tenant, epoch)
-            if one is None:
-                return None
-            found.append(one)
+        items = await self.items(lookup, want.epoch, sure=want.sure)
+        found = [items[key] for key in lookup.items if key in items]
+        if len(found) < len(lookup.items):
+            return None
         together = whole([one.entry for one in found], lookup)
         farthest = max(found, key=lambda one: self._depth[one.tier]).tier
         return None if together is None else Found(together, farthest, "exact")
 
-    async def entry(self, key: Key, tenant: Tenant, epoch: int = 0) -> Found | None:
-        """The entry under this key, and only if it is this tenant's."""
-        found = await self._stored(key, epoch)
-        if found is None or isinstance(found[0], Alias) or found[0].tenant != tenant:
-            return None
-        return Found(found[0], found[1], "exact")
+    async def items(self, lookup: Lookup, epoch: int, *, sure: bool = False) -> dict[Key, Found]:
+        """The items of an embeddings request that are there."""
+        want = _Want(epoch, sure=sure)
+        found: dict[Key, Found] = {}
+        for start in range(0, len(lookup.items), _TURN):
+            held = await self._held(lookup.items[start : start + _TURN], want, every=True)
+            for key, one in held.items():
+                if (entry := self._entry(one, lookup)) is not None:
+                    found[key] = entry
+            await asyncio.sleep(0)
+        return found
 
-    async def _stored(self, key: Key, epoch: int) -> tuple[Stored, str] | None:
-        """What the nearest tier holds, unless it is no longer current: then another worker may
-        have stored a newer answer farther away."""
+    async def _held(
+        self, keys: Sequence[Key], want: _Want, *, every: bool = False
+    ) -> dict[Key, _Held]:
+        """What the nearest tiers hold, down to where one of the keys, or `every` one, has a value
+        that is current, and none has one that is not: in its place another process may have stored
+        a newer one farther away."""
         now = self._clock.now()
-        best: tuple[Stored, int] | None = None
+        best: dict[Key, _Held] = {}
+        missing = list(dict.fromkeys(keys))
         for depth, tier in enumerate(self._tiers):
-            stored = await self._read(tier, key, now)
-            if stored is not None and (best is None or stored.asked > best[0].asked):
-                best = stored, depth
-            if best is not None and _is_current(best[0], now, epoch):
+            read = await self._read(tier, missing, now, want)
+            for key, stored in read.items():
+                if not tier.shared and stored.asked < self.distrusted:
+                    continue
+                if key not in best or stored.asked > best[key].stored.asked:
+                    best[key] = _Held(stored, depth)
+            ready = {key for key, held in best.items() if want.current(held.stored, now)}
+            missing = [key for key in missing if key not in ready]
+            if not missing or (len(ready) == len(best) > 0 and not every):
                 break
-        if best is None:
-            return None
-        stored, depth = best
-        if depth:
-            await self._put(self._tiers[:depth], stored)
-        return stored, self._tiers[depth].name
+        self._fill(best, now)
+        return best
 
-    async def _read(self, tier: Tier, key: Key, now: float) -> Stored | None:
-        start = self._clock.mono()
-        try:
-            stored = tier.peek(key, now) if tier.peek else await tier.get(key, now)
-        except (StoreError, TimeoutError):
-            self._emit(TierFailed(tier.name, "get"))
-            self._emit(TierLooked(tier.name, "error", self._clock.mono() - start))
-            return None
-        result: Looked = "miss" if stored is None else "hit"
-        self._emit(TierLooked(tier.name, result, self._clock.mono() - start))
-        return stored
+    async def _read(
+        self, tier: Tier, keys: Sequence[Key], now: float, want: _Want
+    ) -> dict[Key, Stored]:
+        demand = self._demands.get(tier.name)
+        if demand is not None:
+            return await demand.read(keys, want.answers, now, sure=want.sure)
+        return await tier.read(keys, now, self._clock, self._emit, sure=want.sure) or {}
+
+    def _fill(self, found: dict[Key, _Held], now: float) -> None:
+        """Have what was far away nearer by; what takes a while is done behind the answer."""
+        for stored, depth in found.values():
+            for tier in self._tiers[:depth]:
+                if tier.keep is not None:
+                    tier.keep(stored, now)
+                elif tier in self._ready:
+                    self._backlog.add(self._kept(tier, stored))
+
+    async def _kept(self, tier: Tier, stored: Stored) -> None:
+        await tier.put(stored, self._clock.now(), self._clock, self._emit)
+
+    def used(self, entry: Entry) -> None:
+        """An answer was served again: now it goes to the tiers that take only such."""
+        for demand in self._demands.values():
+            demand.used(entry)
+
+    def replaced(self, entry: Entry, *, anew: bool) -> None:
+        """An answer was stored, in place of what may have been. `anew`: nobody looked before."""
+        for demand in self._demands.values():
+            demand.replaced(entry, anew=anew)
 
     async def put(self, *stored: Stored) -> None:
-        """Store them in every tier; nearest first, so that this process has them at once."""
+        """Store them in every tier that takes them at once; nearest first, so that this process
+        has them soonest."""
         if len(stored) == 1:
-            await self._put(self._tiers, stored[0])
+            await self._put(self._ready, stored[0])
         else:  # together, so that a tier can take them as one
-            await asyncio.gather(*(self._put(self._tiers, one) for one in stored))
+            await asyncio.gather(*(self._put(self._ready, one) for one in stored))
 
     async def _put(self, tiers: tuple[Tier, ...], stored: Stored) -> None:
         now = self._clock.now()
         for depth, tier in enumerate(tiers):
-            try:
-                kept = await tier.store.put(stored, now)
-            except StoreError:
-                self._emit(TierFailed(tier.name, "put"))
-                continue
-            if not kept:
+            if await tier.put(stored, now, self._clock, self._emit) is False:
                 # Another process asked later and has stored it: what we hold is the older answer.
                 return await self._retract(tiers[:depth], stored)
 
@@ -174,20 +235,20 @@ class Tiers:
 
     async def delete(self, key: Key) -> bool:
         """Forget it everywhere; whether any tier had it."""
+        for demand in self._demands.values():
+            demand.purged(key)
         had = False
         for tier in self._tiers:
-            try:
-                had = await tier.store.delete(key) or had
-            except StoreError:
-                self._emit(TierFailed(tier.name, "delete"))
+            had = await tier.delete(key, self._clock, self._emit) or had
         return had
 
+    async def run(self) -> None:
+        """Make the deletions that are owed, until cancelled."""
+        while True:
+            await self._clock.sleep(_SETTLE_EVERY)
+            for tier in self._tiers:
+                if tier.owed:
+                    await tier.settle(self._clock, self._emit)
+
     def __repr__(self) -> str:
-        return f"<Tiers {' > '.join(repr(tier.store) for tier in self._tiers)}>"
-
-
-def _is_current(stored: Stored, now: float, epoch: int) -> bool:
-    """Whether no newer answer is to be looked for."""
-    if isinstance(stored, Alias):
-        return True
-    return stored.epoch >= epoch and now < stored.created + stored.ttl
+        return f"<Tiers {' > '.join(map(repr, self._tiers))}>"

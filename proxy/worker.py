@@ -12,32 +12,24 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 
 from proxy.adapters import admin
-from proxy.adapters.leases import Leases, NoLeases
-from proxy.adapters.peers import PeerServer, UnixPeers
 from proxy.adapters.sockets import listening
-from proxy.core.entry import Key
 from proxy.core.events import Evicted, TierMeasured
 from proxy.core.summary import summary
-from proxy.ports import UpstreamError
-from proxy.sharing import unnamed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
-    from pathlib import Path
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
-    from proxy.adapters.disk.store import Disk
-    from proxy.adapters.epoch import Epochs
-    from proxy.adapters.http import Http
     from proxy.adapters.log import Log
     from proxy.adapters.memory import Memory
     from proxy.adapters.metrics import Metrics
+    from proxy.backlog import Backlog
     from proxy.config import Config
+    from proxy.core.entry import Key
     from proxy.core.events import Event
-    from proxy.flight import Reader
+    from proxy.fleet import Fleet
     from proxy.flights import Flights
-    from proxy.origin import Origin
     from proxy.ports import Clock, Emit
-    from proxy.tiers import Tiers
+    from proxy.purging import Purging
 
 _PUBLISH_EVERY = 0.5
 """Seconds between two moments at which a worker's numbers are written for the others."""
@@ -48,31 +40,24 @@ done every ten requests, for one request in a thousand that leaves a cycle behin
 
 
 @dataclass(frozen=True, slots=True)
-class Stores:
-    """What a worker keeps answers in, and the epoch that voids them."""
-
-    memory: Memory
-    disk: Disk | None
-    tiers: Tiers
-    epochs: Epochs
-
-
-@dataclass(frozen=True, slots=True)
 class Parts:
     """What a worker is made of, put together in `app`."""
 
     config: Config
-    directory: Path
-    """Of this run: the workers' sockets lie here."""
-    address: Path
-    """This worker's socket, for the others."""
     token: str | None
     """The admin port's credential."""
-    stores: Stores
+    memory: Memory
+    epoch: Callable[[], int]
     flights: Flights
-    leases: Leases | NoLeases
-    upstreams: Sequence[Http]
-    origin: Origin
+    backlog: Backlog
+    purging: Purging
+    fleet: Fleet
+    meet: Callable[[], Awaitable[object]]
+    """Waits, briefly, for what should be known before the first request."""
+    loops: Sequence[Callable[[], Coroutine[None, None, None]]]
+    """What runs behind the requests until the end."""
+    closing: Sequence[Callable[[], Awaitable[object]]]
+    """What is done last, in this order."""
     metrics: Metrics
     log: Log
     clock: Clock
@@ -85,7 +70,6 @@ class Worker:
     def __init__(self, parts: Parts, door: web.Server) -> None:
         self._parts = parts
         self._door = door
-        self._peers = PeerServer(self._board, self._forget, parts.address)
         self._ready = False
 
     async def run(self, ports: Sequence[int], serving: Callable[[], None]) -> None:
@@ -97,9 +81,8 @@ class Worker:
         await operators.setup()
         assert operators.server is not None
         async with asyncio.TaskGroup() as background:
-            tasks = [background.create_task(loop) for loop in self._loops()]
-            if parts.config.server.workers > 1:
-                await self._peers.start()
+            tasks = [background.create_task(loop()) for loop in (self._publish, *parts.loops)]
+            await parts.meet()
             server = await _listen(self._door, parts.config.server.host, ports[0])
             await _listen(operators.server, parts.config.admin.host, ports[1])
             gc.collect()
@@ -114,16 +97,6 @@ class Worker:
                 task.cancel()
         await self._close(operators)
 
-    def _board(self, name: bytes) -> Reader | None:
-        """A place at a running flight, for another worker."""
-        return self._parts.flights.get(unnamed(name))
-
-    async def _forget(self, key: bytes) -> bool:
-        """Forget a key, for another worker that purges it. On disk too, behind what this worker's
-        flight for it may be writing."""
-        self._parts.flights.purge(Key(key))
-        return await self._parts.stores.tiers.delete(Key(key))
-
     def _operators(self) -> web.AppRunner:
         operations = admin.Operations(
             ready=lambda: self._ready,
@@ -134,44 +107,28 @@ class Worker:
         application = admin.application(operations, self._parts.token)
         return web.AppRunner(application, access_log=None, handle_signals=False)
 
-    def _loops(self) -> list[Coroutine[None, None, None]]:
-        """What runs behind the requests until the end."""
-        parts = self._parts
-        loops = [self._publish()]
-        if parts.stores.disk is not None:
-            loops.append(parts.stores.disk.run())
-        if isinstance(parts.leases, Leases):
-            loops.append(parts.leases.run())
-        return loops
-
     async def _publish(self) -> None:
         parts = self._parts
         evicted = 0
         while True:
             await parts.clock.sleep(_PUBLISH_EVERY)
-            stats = parts.stores.memory.stats()
+            stats = parts.memory.stats()
             if stats.evictions > evicted:
                 parts.emit(Evicted("memory", "size", stats.evictions - evicted))
                 evicted = stats.evictions
             parts.emit(TierMeasured("memory", stats.bytes, stats.entries))
+            parts.fleet.measure()
             parts.metrics.publish()
 
     async def _purge(self, key: Key | None) -> bool:
-        parts = self._parts
-        if key is None:
-            parts.stores.epochs.bump()
-            return True
-        parts.flights.purge(key)
-        had = await parts.stores.tiers.delete(key)
-        for path in parts.directory.glob("worker-*.sock"):
-            if path != parts.address:
-                with suppress(UpstreamError):  # a worker that is gone holds nothing
-                    had = await UnixPeers().forget(str(path), key) or had
-        return had
+        if key is not None:
+            return await self._parts.purging.key(key)
+        await self._parts.purging.all()
+        return True
 
     def _stats(self) -> dict[str, object]:
         return {
-            "epoch": self._parts.stores.epochs.current(),
+            "epoch": self._parts.epoch(),
             **summary(self._parts.metrics.total()),
         }
 
@@ -184,18 +141,15 @@ class Worker:
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0.0, start + limit - self._parts.clock.mono())):
                 await self._parts.flights.drain()
+                await self._parts.backlog.drain()
         await self._parts.flights.aclose()
+        await self._parts.backlog.aclose()
 
     async def _close(self, operators: web.AppRunner) -> None:
         parts = self._parts
-        await self._peers.aclose()
         await operators.cleanup()
-        for upstream in parts.upstreams:
-            await upstream.aclose()
-        if isinstance(parts.leases, Leases):
-            parts.leases.close()
-        if parts.stores.disk is not None:
-            parts.stores.disk.close()
+        for close in parts.closing:
+            await close()
         parts.metrics.publish()
         parts.log.close()
 

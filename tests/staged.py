@@ -8,22 +8,31 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from proxy.adapters.leases import NoLeases
-from proxy.adapters.peers import NoPeers
+from proxy.adapters.peers.follow import NoPeers
+from proxy.backlog import Backlog
 from proxy.core.endpoint import recognise
 from proxy.core.events import Served, StoreSkipped
 from proxy.core.keeping import Keeping
 from proxy.core.message import Head
-from proxy.fleet import Fleet, Node
+from proxy.core.quota import Quota
+from proxy.fleet import Fleet
 from proxy.flights import Flights
+from proxy.keeper import Keeper
+from proxy.marks import Marks
 from proxy.memo import Memo
+from proxy.node import Node
 from proxy.origin import Origin
 from proxy.pipeline import Pipeline
 from proxy.ports import UpstreamError
+from proxy.quotas import Quotas
 from proxy.recall import Recall
 from proxy.renders import Renders
+from proxy.rescue import Rescue
 from proxy.response import Report, Response
 from proxy.sharing import Sharing
-from proxy.tiers import Tier, Tiers
+from proxy.strain import Strain
+from proxy.tier import Tier
+from proxy.tiers import Tiers
 from tests import answers
 from tests.asking import RULES, arrival, chat
 from tests.fakes import EVENTS, JSON, Answer, FakeClock, FakeStore, FakeUpstream
@@ -31,6 +40,7 @@ from tests.fakes import EVENTS, JSON, Answer, FakeClock, FakeStore, FakeUpstream
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from proxy.config import Static
     from proxy.core.events import Event
     from proxy.core.message import Headers
     from proxy.core.rules import Rules
@@ -40,6 +50,7 @@ if TYPE_CHECKING:
 # No jitter: a test says when something is no longer fresh.
 KEEPING = Keeping(jitter=0.0, stale_while_revalidate=60.0, stale_if_error=600.0, negative_ttl=10.0)
 TTL = 3600.0
+UNLIMITED = Quota()
 STREAM = chat(stream=True)
 METERED = chat(stream=True, stream_options={"include_usage": True})
 
@@ -115,7 +126,11 @@ class Stage:
         leases: Leases | None = None,
         peers: Peers | None = None,
         limit: int = 1 << 20,
+        statics: Sequence[Static] = (),
+        quota: Quota = UNLIMITED,
+        below: float = 0.0,
     ) -> None:
+        """`below`: the share of hits that is too low."""
         self.clock = FakeClock()
         self.events: list[Event] = []
         self.upstream = FakeUpstream(*script)
@@ -125,27 +140,53 @@ class Stage:
             Tier(f"tier{depth}", store)
             for depth, store in enumerate([self.store] if stores is None else stores)
         ]
-        held = Tiers(tiers, self.clock, self.events.append)
+        self.backlog = Backlog(self.events.append)
+        held = Tiers(tiers, self.clock, self.events.append, self.backlog)
         self.flights = Flights(self.events.append, limit=limit)
         self.node = Node("gpu", self.upstream)
-        self.pipeline = Pipeline(
-            rules,
-            memo=Memo(16),
-            tiers=held,
+        self.fleet = Fleet([self.node], self.clock, self.events.append)
+        self.unkept, self.paused = Marks(100, self.clock, 120.0), Marks(100, self.clock)
+        self.strain = Strain(below, lambda: self.saturated, self.clock)
+        self.saturated = False
+        self.chance = 1.0
+        """The higher, the less is refreshed before it expires."""
+        self.quotas = Quotas(quota, {}, clock=self.clock, emit=self.events.append)
+        self.pipeline = self._pipeline(rules, held, leases, peers, statics, limit)
+
+    def _pipeline(
+        self,
+        rules: Rules,
+        held: Tiers,
+        leases: Leases | None,
+        peers: Peers | None,
+        statics: Sequence[Static],
+        limit: int,
+    ) -> Pipeline:
+        clock, emit = self.clock, self.events.append
+        keeper = Keeper(held, KEEPING, self.unkept, clock=clock, emit=emit, max_entry_bytes=limit)
+        names = rules.control_names
+        origin = Origin(self.fleet, keeper, self.quotas, stripped=names, clock=clock, emit=emit)
+        recall = Recall(
+            held,
+            Renders(1 << 20, zero_usage=False),
+            lambda: self.epoch,
+            clock,
+            self.strain,
+            self.quotas,
+            Marks(100, clock),
+            lambda: self.chance,
+        )
+        return Pipeline(
+            memo=Memo(rules, 16),
             flights=self.flights,
-            sharing=Sharing(leases or NoLeases(), peers or NoPeers(), self.clock),
-            origin=Origin(
-                Fleet([self.node], self.clock, self.events.append),
-                held,
-                KEEPING,
-                stripped=rules.control_names,
-                clock=self.clock,
-                emit=self.events.append,
-                max_entry_bytes=limit,
-            ),
-            recall=Recall(held, Renders(1 << 20, zero_usage=False), lambda: self.epoch, self.clock),
+            sharing=Sharing(leases or NoLeases(), peers or NoPeers(), clock),
+            origin=origin,
+            recall=recall,
+            rescue=Rescue(recall, statics, self.paused, self.strain.tripped, clock, emit),
+            quotas=self.quotas,
+            unkept=self.unkept,
             epoch=lambda: self.epoch,
-            clock=self.clock,
+            clock=clock,
         )
 
     async def ask(

@@ -362,8 +362,8 @@ async def test_who_asks_after_an_invalidation_does_not_board_what_was_asked_befo
 
 
 async def test_a_refresh_starts_once_and_needs_no_reader(sky: Sky) -> None:
-    sky.flights.refresh(NAME, sky.fly)
-    sky.flights.refresh(NAME, sky.fly)
+    sky.flights.refresh(NAME, sky.fly, "stale")
+    sky.flights.refresh(NAME, sky.fly, "stale")
     await settle()
     sky.gate.set()
     await settle()
@@ -372,7 +372,7 @@ async def test_a_refresh_starts_once_and_needs_no_reader(sky: Sky) -> None:
 
 
 async def test_a_refresh_goes_on_when_who_joined_it_leaves(sky: Sky) -> None:
-    sky.flights.refresh(NAME, sky.fly)
+    sky.flights.refresh(NAME, sky.fly, "stale")
     reader = sky.join()
     await settle()
     await reader.aclose()
@@ -384,7 +384,7 @@ async def test_a_refresh_goes_on_when_who_joined_it_leaves(sky: Sky) -> None:
 
 async def test_no_refresh_starts_where_a_call_is_on_its_way(sky: Sky) -> None:
     sky.join()
-    sky.flights.refresh(NAME, sky.fly)
+    sky.flights.refresh(NAME, sky.fly, "stale")
     await settle()
 
     assert len(sky.flown) == 1
@@ -456,7 +456,7 @@ async def test_a_large_answer_is_never_held_beyond_the_limit(sky: Sky) -> None:
 async def test_a_large_answer_that_nobody_reads_is_not_held_either(sky: Sky) -> None:
     """A refresh, say: it could not be stored anyway."""
     large = Large()
-    sky.flights.refresh(NAME, large.fly)
+    sky.flights.refresh(NAME, large.fly, "stale")
     await settle()
 
     assert large.written == 100

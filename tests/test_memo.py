@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from proxy.memo import Memo
-from tests.asking import arrival, chat, lookup
+from tests.asking import RULES, arrival, chat, lookup
 
 INTENT = lookup(arrival(chat()))
 
 
 def test_what_was_understood_once_is_known_by_its_bytes() -> None:
-    memo = Memo(2)
+    memo = Memo(RULES, 2)
     memo.put(b"a", INTENT)
 
     assert memo.get(b"a") is INTENT
@@ -19,7 +19,7 @@ def test_what_was_understood_once_is_known_by_its_bytes() -> None:
 
 
 def test_the_oldest_makes_room() -> None:
-    memo = Memo(2)
+    memo = Memo(RULES, 2)
     for raw in (b"a", b"b", b"c"):
         memo.put(raw, INTENT)
 
@@ -27,7 +27,7 @@ def test_the_oldest_makes_room() -> None:
 
 
 def test_a_memo_without_room_knows_nothing() -> None:
-    memo = Memo(0)
+    memo = Memo(RULES, 0)
     memo.put(b"a", INTENT)
 
     assert memo.get(b"a") is None
@@ -37,7 +37,7 @@ def test_a_memo_without_room_knows_nothing() -> None:
 def test_a_batch_of_many_items_is_not_remembered(items: int, known: bool) -> None:
     """Its keys would take more room than all other requests together."""
     body = {"model": "m", "input": [str(n) for n in range(items)]}
-    memo = Memo(2)
+    memo = Memo(RULES, 2)
     memo.put(b"a", lookup(arrival(body, path="/v1/embeddings")))
 
     assert (memo.get(b"a") is not None) == known
@@ -46,7 +46,7 @@ def test_a_batch_of_many_items_is_not_remembered(items: int, known: bool) -> Non
 @pytest.mark.parametrize(("length", "known"), [(256, True), (257, False)])
 def test_what_names_a_model_of_no_such_length_is_not_remembered(length: int, known: bool) -> None:
     """Megabytes that a client calls a model would be held for as many requests as there is room."""
-    memo = Memo(2)
+    memo = Memo(RULES, 2)
     memo.put(b"a", lookup(arrival({**chat(), "model": "m" * length})))
 
     assert (memo.get(b"a") is not None) == known

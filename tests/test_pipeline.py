@@ -529,8 +529,8 @@ async def test_broken_tiers_fail_no_request() -> None:
     got.append(await stage.ask())
 
     assert [one.outcome for one in got] == ["MISS", "MISS"]
-    assert TierFailed("tier1", "get") in stage.events
-    assert TierFailed("tier1", "put") in stage.events
+    assert TierFailed("tier1", "get", "StoreError") in stage.events
+    assert TierFailed("tier1", "put", "StoreError") in stage.events
 
 
 async def test_an_answer_that_is_not_complete_is_passed_on_and_not_kept() -> None:

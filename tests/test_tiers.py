@@ -9,10 +9,12 @@ import msgspec
 import pytest
 
 from proxy.adapters.memory import Memory
+from proxy.backlog import Backlog
 from proxy.core.decision import Found
 from proxy.core.entry import Alias, Entry, Tenant
-from proxy.core.events import TierFailed, TierLooked
-from proxy.tiers import Tier, Tiers
+from proxy.core.events import TierFailed, TierLooked, TierSpared, TierTurned
+from proxy.tier import Tier
+from proxy.tiers import Tiers
 from tests import answers
 from tests.asking import arrival, chat, lookup
 from tests.fakes import BrokenStore, FakeClock, FakeStore
@@ -42,7 +44,8 @@ class House:
         self.events: list[Event] = []
         names = ("memory", "disk", "redis")
         tiers = [Tier(name, store, timeout) for name, store in zip(names, stores, strict=False)]
-        self.tiers = Tiers(tiers, FakeClock(NOW), self.events.append)
+        self.backlog = Backlog(self.events.append)
+        self.tiers = Tiers(tiers, FakeClock(NOW), self.events.append, self.backlog)
 
     def looked(self) -> list[tuple[str, str]]:
         return [(e.tier, e.result) for e in self.events if isinstance(e, TierLooked)]
@@ -75,6 +78,7 @@ async def test_what_is_found_far_away_fills_the_nearer_tiers() -> None:
     house = House(near, middle, far)
 
     assert await house.tiers.find(LOOKUP) == Found(answer(), "redis", "exact")
+    await house.backlog.drain()
     assert await near.get(LOOKUP.key, NOW) == await middle.get(LOOKUP.key, NOW) == answer()
 
 
@@ -98,7 +102,7 @@ async def test_another_tenants_entry_is_not_found() -> None:
 async def test_the_short_way_to_an_entry_is_its_tenants_alone(owner: Tenant, found: bool) -> None:
     store = Memory(1 << 20, ttl=60.0)
     await store.put(answer(tenant=owner), NOW)
-    tiers = Tiers([Tier("memory", store, peek=store.peek)], FakeClock(NOW), lambda _: None)
+    tiers = Tiers([Tier("memory", store, peek=store.peek)], FakeClock(NOW), print, Backlog(print))
 
     assert (tiers.near(LOOKUP) is not None) == found
 
@@ -151,8 +155,9 @@ async def test_a_broken_tier_is_a_miss_and_told() -> None:
     house = House(BrokenStore(), store)
 
     assert await house.tiers.find(LOOKUP) == Found(answer(), "disk", "exact")
-    assert TierFailed("memory", "get") in house.events
-    assert TierFailed("memory", "put") in house.events
+    await house.backlog.drain()
+    assert TierFailed("memory", "get", "StoreError") in house.events
+    assert TierFailed("memory", "put", "StoreError") in house.events
     assert house.looked() == [("memory", "error"), ("disk", "hit")]
 
 
@@ -160,7 +165,7 @@ async def test_a_tier_that_takes_too_long_is_a_miss_and_told() -> None:
     house = House(StuckStore(), timeout=0.001)
 
     assert await house.tiers.find(LOOKUP) is None
-    assert TierFailed("memory", "get") in house.events
+    assert TierFailed("memory", "get", "TimeoutError") in house.events
 
 
 async def test_an_answer_is_stored_in_every_tier_whatever_becomes_of_one() -> None:
@@ -169,7 +174,7 @@ async def test_an_answer_is_stored_in_every_tier_whatever_becomes_of_one() -> No
     await house.tiers.put(answer(), pointer())
 
     assert list(near.data) == list(far.data) == [answer().key, pointer().key]
-    assert house.events == [TierFailed("disk", "put")] * 2
+    assert house.events == [TierFailed("disk", "put", "StoreError")] * 2
 
 
 @pytest.mark.parametrize(("had", "told"), [("near", True), ("far", True), ("none", False)])
@@ -182,7 +187,7 @@ async def test_a_purge_forgets_in_every_tier(had: str, told: bool) -> None:
     assert await house.tiers.delete(LOOKUP.key) is told
     assert not near.data
     assert not far.data
-    assert house.events == [TierFailed("disk", "delete")]
+    assert house.events == [TierFailed("disk", "delete", "StoreError")]
 
 
 BATCH = lookup(arrival({"model": "m", "input": ["x", "y", "x"]}, path="/v1/embeddings"))
@@ -230,6 +235,7 @@ async def test_an_answer_that_is_not_current_hides_no_newer_one_farther_away(
     await disk.put(answer(asked=NOW + 1.0, epoch=2), NOW)
     house = House(memory, disk)
     found = await house.tiers.find(LOOKUP, 2)
+    await house.backlog.drain()
 
     assert found is not None
     assert (found.tier, found.entry.epoch) == ("disk", 2)
@@ -254,7 +260,171 @@ async def test_an_answer_that_came_too_late_is_held_in_no_tier() -> None:
     await far.put(answer(asked=NOW, body=b"later"), NOW)
     await house.tiers.put(answer(asked=NOW - 5.0, body=b"earlier"))
     found = await house.tiers.find(LOOKUP)
+    await house.backlog.drain()
 
     assert found is not None
     assert found.entry.body == b"later"
     assert (await near.get(LOOKUP.key, NOW)) == found.entry
+
+
+class Sieve:
+    """A filter that knows what it was told, and who asked."""
+
+    def __init__(self, *keys: Key) -> None:
+        self.keys = set(keys)
+
+    def might_have(self, key: Key) -> bool:
+        return key in self.keys
+
+    def added(self, key: Key) -> None:
+        self.keys.add(key)
+
+
+class CountedStore(FakeStore):
+    """A store that tells how often it was read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = 0
+
+    async def get(self, key: Key, now: float) -> Stored | None:
+        self.reads += 1
+        return await super().get(key, now)
+
+
+class Far:
+    """A near tier and one far away with a filter, and perhaps one for what is used again."""
+
+    def __init__(self, *known: Key, worthy: bool = True) -> None:
+        self.events: list[Event] = []
+        self.near, self.far, self.deep = FakeStore(), CountedStore(), FakeStore()
+        self.backlog = Backlog(self.events.append)
+        tiers = [
+            Tier("near", self.near),
+            Tier("far", self.far, filter=Sieve(*known), shared=True),
+            Tier("deep", self.deep, worthy=lambda entry: worthy, shared=True, filter=Sieve()),
+        ]
+        self.clock = FakeClock(NOW)
+        self.tiers = Tiers(tiers, self.clock, self.events.append, self.backlog)
+
+
+async def test_a_filter_spares_the_look_for_what_a_tier_does_not_have() -> None:
+    far = Far()
+    await far.far.put(answer(), NOW)
+    far.far.reads = 0
+
+    assert await far.tiers.find(LOOKUP) is None
+    assert far.far.reads == 0
+    assert TierSpared("far") in far.events
+
+
+async def test_a_flight_looks_for_sure() -> None:
+    """What another gateway has stored just now is in no filter yet."""
+    far = Far()
+    await far.far.put(answer(), NOW)
+
+    assert await far.tiers.find(LOOKUP, sure=True) == Found(answer(), "far", "exact")
+
+
+async def test_what_was_stored_passes_the_filter() -> None:
+    far = Far()
+    await far.tiers.put(answer())
+    far.near.data.clear()
+
+    assert await far.tiers.find(LOOKUP) == Found(answer(), "far", "exact")
+
+
+async def test_all_keys_of_a_request_are_asked_for_at_once() -> None:
+    """A store that is a round trip away is to need one for all of them."""
+    far, running = Far(LOOKUP.key, LOOKUP.raw, pointer().key), 0
+
+    class Slow(FakeStore):
+        async def get(self, key: Key, now: float) -> Stored | None:
+            nonlocal running
+            running += 1
+            await asyncio.sleep(0)
+            assert running == 3
+            return None
+
+    tiers = Tiers([Tier("far", Slow())], far.clock, far.events.append, far.backlog)
+
+    assert await tiers.find(msgspec.structs.replace(LOOKUP, raw=entry("raw").key)) is None
+    assert running == 3
+
+
+async def test_an_answer_goes_to_a_demanding_tier_when_it_is_used_again_and_once() -> None:
+    far = Far()
+    await far.tiers.put(answer())
+    assert not far.deep.data
+
+    for _ in range(3):
+        far.tiers.used(answer())
+    assert len(far.backlog) == 1
+    await far.backlog.drain()
+    assert list(far.deep.data) == [answer().key]
+
+
+async def test_a_demanding_tier_takes_no_cheap_answers() -> None:
+    far = Far(worthy=False)
+    far.tiers.used(answer())
+    await far.backlog.drain()
+
+    assert not far.deep.data
+
+
+async def test_a_newer_answer_drives_the_older_one_out_of_a_demanding_tier() -> None:
+    """It would come up again there once the nearer tiers have forgotten the newer one."""
+    far = Far()
+    far.tiers.used(answer())
+    await far.backlog.drain()
+    await far.tiers.put(answer(asked=NOW + 1.0))
+    await far.backlog.drain()
+
+    assert not far.deep.data
+
+
+async def test_what_may_have_been_purged_unheard_is_believed_of_shared_tiers_only() -> None:
+    far = Far(LOOKUP.key)
+    await far.near.put(answer(), NOW)
+    far.tiers.distrusted = answer().asked + 1.0
+    assert await far.tiers.find(LOOKUP) is None
+
+    await far.far.put(answer(), NOW)
+    found = await far.tiers.find(LOOKUP)
+    assert found is not None
+    assert found.tier == "far"
+
+
+async def test_what_is_hoped_to_be_newer_is_looked_for_farther_away() -> None:
+    """A refresh asks whether another gateway has done it already."""
+    far = Far(LOOKUP.key)
+    newer = answer(asked=answer().asked + 1.0)
+    await far.near.put(answer(), NOW)
+    await far.far.put(newer, NOW)
+
+    assert await far.tiers.find(LOOKUP) == Found(answer(), "near", "exact")
+    assert await far.tiers.find(LOOKUP, beyond=answer().asked) == Found(newer, "far", "exact")
+
+
+async def test_an_alias_that_leads_nowhere_hides_no_exact_answer_farther_away() -> None:
+    far = Far(LOOKUP.key)
+    await far.near.put(pointer(target=entry("gone").key), NOW)
+    await far.far.put(answer(), NOW)
+
+    assert await far.tiers.find(LOOKUP) == Found(answer(), "far", "exact")
+
+
+async def test_a_tier_that_fails_again_and_again_is_left_alone_and_tried_now_and_then() -> None:
+    store, events = BrokenStore(), list[object]()
+    clock = FakeClock(NOW)
+    tiers = Tiers([Tier("far", store)], clock, events.append, Backlog(events.append))
+    for _ in range(20):
+        await tiers.find(LOOKUP)
+    assert store.asked <= 10
+    assert events.count(TierTurned("far", False, "StoreError")) == 1
+
+    asked = store.asked
+    clock.advance(1.0)
+    await tiers.find(LOOKUP)
+    await tiers.find(LOOKUP)
+    assert asked < store.asked <= asked + 2

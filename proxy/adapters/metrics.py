@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
@@ -33,6 +34,11 @@ _LOOKUP: Final = FAMILIES["cache_lookup_seconds"].bounds
 _SECONDS: Final = FAMILIES["request_seconds"].bounds
 _OVERHEAD: Final = FAMILIES["overhead_seconds"].bounds
 _AGES: Final = FAMILIES["cache_entry_age_seconds"].bounds
+_FIRST: Final = FAMILIES["upstream_ttft_seconds"].bounds
+_WHOLE: Final = FAMILIES["upstream_seconds"].bounds
+
+# Several for each call to an upstream, out of a few that are all alike.
+_changes: Final = lru_cache(maxsize=256)(changes)
 
 
 class Metrics:
@@ -47,6 +53,7 @@ class Metrics:
         self._path = directory / f"{slot}.tally"
         self._tally = tally.lasting(_read(self._path))
         self._rows: dict[tuple[object, ...], _Row] = {}
+        self._answers: dict[tuple[str, int], _Answers] = {}
         self._looked: dict[tuple[str, str], list[float]] = {}
         self._tally.move("workers", amount=serving)
 
@@ -62,7 +69,7 @@ class Metrics:
             case events.UpstreamAnswered():
                 self._answered(event)
             case _:
-                for change in changes(event):
+                for change in _changes(event):
                     self._change(change)
 
     def _served(self, event: Served) -> None:
@@ -73,13 +80,11 @@ class Metrics:
         row.add(event)
 
     def _answered(self, event: UpstreamAnswered) -> None:
-        node = (event.node,)
-        status = _STATUS.get(event.status, "other")
-        self._tally.count("upstream_requests_total", (event.node, status))
-        self._observe("upstream_ttft_seconds", node, event.first_byte_seconds)
-        self._observe("upstream_seconds", node, event.seconds)
-        self._tally.count("tokens_billed_total", _INPUT, event.tokens_in)
-        self._tally.count("tokens_billed_total", _OUTPUT, event.tokens_out)
+        kind = (event.node, event.status)
+        answers = self._answers.get(kind)
+        if answers is None:
+            answers = self._answers[kind] = _Answers(self._tally, event)
+        answers.add(event)
 
     def _change(self, change: Change) -> None:
         match change:
@@ -93,9 +98,6 @@ class Metrics:
     def _look(self, labels: tuple[str, str]) -> list[float]:
         self._looked[labels] = self._tally.buckets("cache_lookup_seconds", _LOOKUP, labels)
         return self._looked[labels]
-
-    def _observe(self, family: str, labels: tuple[str, ...], value: float) -> None:
-        self._tally.observe(family, FAMILIES[family].bounds, labels, value)
 
     def publish(self) -> None:
         """Make this process's numbers visible to the others; replaces the slot's file."""
@@ -139,6 +141,29 @@ class _Row:
         if event.tokens_in or event.tokens_out:
             self._tokens[_INPUT] += event.tokens_in
             self._tokens[_OUTPUT] += event.tokens_out
+
+
+class _Answers:
+    """Where a node's answers of one status are counted."""
+
+    __slots__ = ("_billed", "_first", "_labels", "_requests", "_seconds")
+
+    def __init__(self, numbers: Tally, event: UpstreamAnswered) -> None:
+        node, status = (event.node,), _STATUS.get(event.status, "other")
+        self._requests, self._labels = numbers.counter(
+            "upstream_requests_total", (event.node, status)
+        )
+        self._billed, _ = numbers.counter("tokens_billed_total", _INPUT)
+        numbers.counter("tokens_billed_total", _OUTPUT)
+        self._first = numbers.buckets("upstream_ttft_seconds", _FIRST, node)
+        self._seconds = numbers.buckets("upstream_seconds", _WHOLE, node)
+
+    def add(self, event: UpstreamAnswered) -> None:
+        self._requests[self._labels] += 1
+        fall(self._first, _FIRST, event.first_byte_seconds)
+        fall(self._seconds, _WHOLE, event.seconds)
+        self._billed[_INPUT] += event.tokens_in
+        self._billed[_OUTPUT] += event.tokens_out
 
 
 class _Shown(Collector):

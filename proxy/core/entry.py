@@ -65,6 +65,8 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The fencing token of the lease under which it was fetched; 0: there was none."""
     pinned: bool = False
     """Kept when room is needed, as long as anything else can go."""
+    ends: bool = False
+    """Its lifetime was cut at a set end: an answer made sooner would not live longer."""
 
     @property
     def expires(self) -> float:

@@ -97,7 +97,8 @@ class Evicted(msgspec.Struct, frozen=True, gc=False):
 
 
 class StoreReset(msgspec.Struct, frozen=True, gc=False):
-    """A tier began anew, empty. `reason`: corrupt, foreign or version."""
+    """A tier began anew, empty. `reason`: corrupt, foreign, version, size, or
+    encryption: it was switched on or off."""
 
     tier: str
     reason: str

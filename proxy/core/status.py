@@ -10,7 +10,9 @@ import msgspec
 if TYPE_CHECKING:
     from proxy.core.decision import Found
 
-XCache: TypeAlias = Literal["HIT", "STALE", "MISS", "COLLAPSED", "BYPASS", "REFRESH", "ERROR"]
+XCache: TypeAlias = Literal[
+    "HIT", "STALE", "MISS", "COLLAPSED", "BYPASS", "REFRESH", "STATIC", "ERROR"
+]
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -69,12 +71,14 @@ def cache_status(status: Status) -> str:
         parts.append(f"ttl={math.floor(status.ttl)}")
     if status.outcome == "COLLAPSED":
         parts.append("collapsed")
-    detail = status.tier or (status.reason if status.outcome == "BYPASS" else "")
+    detail = status.tier or (status.reason if status.outcome in _TOLD else "")
     if detail:
         parts.append(f"detail={detail}")
     return "; ".join(parts)
 
 
+_TOLD = frozenset(("BYPASS", "STATIC", "STALE"))
+"""Outcomes of which the reason is told."""
 _BY_REQUEST = frozenset(("off", "no_store", "read_only"))
 
 

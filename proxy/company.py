@@ -1,0 +1,135 @@
+"""The other workers, of this machine and of the fleet: reached, followed, agreed with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from proxy.adapters.leases import Leases, NoLeases, leased
+from proxy.adapters.peers.follow import NoPeers, Peers
+from proxy.adapters.peers.server import PeerServer, Remote, address
+from proxy.adapters.redis.feed import Feed
+from proxy.adapters.redis.leases import RedisLeases
+from proxy.core.entry import Key
+from proxy.core.events import TierFailed
+from proxy.environment import disk_path, peer_secret
+from proxy.purging import Purging
+from proxy.sharing import Sharing, unnamed
+from proxy.worker import soon
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from proxy.flight import Reader
+    from proxy.flights import Flights
+    from proxy.ports import Emit
+    from proxy.storage import Close, Loop, Site, Storage
+
+_MEETING = 0.3
+"""Seconds that a start may wait to hear of the fleet's epoch."""
+
+
+class Company:
+    """One worker's ties to the others. Made after forking, with the loop running."""
+
+    def __init__(
+        self, site: Site, slot: int, storage: Storage, flights: Flights, emit: Emit
+    ) -> None:
+        self.loops: list[Loop] = []
+        self.closing: list[Close] = []
+        self._site = site
+        self._slot = slot
+        self._link = storage.link
+        self._flights = flights
+        self._emit = emit
+        self._secret = None if storage.link is None else peer_secret(site.config, site.environ)
+        self._single = site.config.server.workers == 1
+        self._path = site.directory / f"worker-{slot}.sock"
+        self.alone = self._single and storage.link is None
+        """Whether no other could fly for the same key, or have stored it."""
+        self._peers = Peers(self._secret)
+        self._feed = self._fed(storage)
+        epochs = storage.epochs
+        self.purging = Purging(
+            flights, storage.tiers, epochs, self._peers, self._others, self._feed
+        )
+
+    async def join(self) -> Sharing:
+        """Be reachable, and share flights from now on."""
+        port = await self._listen()
+        leases: Leases | NoLeases | RedisLeases = self._local()
+        if self._link is not None and port:
+            peers = self._site.config.peers
+            own = address(peers.advertise or peers.host, port)
+            leases = RedisLeases(self._link, own, leases, clock=self._site.clock)
+            self.loops.append(leases.run)
+        known = NoPeers() if isinstance(leases, NoLeases) else self._peers
+        return Sharing(leases, known, self._site.clock)
+
+    async def meet(self) -> None:
+        """Hear of the fleet's epoch, if it can be heard."""
+        if self._feed is not None:
+            await self._feed.meet(_MEETING)
+
+    def _fed(self, storage: Storage) -> Feed | None:
+        if storage.link is None:
+            return None
+        kept, clock = disk_path(self._site.config, self._site.environ), self._site.clock
+
+        async def heard(key: Key) -> None:
+            await self.purging.heard(key)
+
+        feed = Feed(
+            storage.link,
+            storage.epochs,
+            on_purge=heard,
+            on_gap=lambda: self.purging.missed(clock.now()),
+            clock=clock,
+            emit=self._emit,
+            path=None if kept is None else kept / "feed",
+        )
+        self.loops.append(feed.run)
+        return feed
+
+    async def _listen(self) -> int:
+        """The port by which other machines reach this worker; 0: they cannot."""
+        if self._single and self._secret is None:
+            return 0
+        peers, remote = self._site.config.peers, None
+        if self._secret is not None:
+            port = peers.port + self._slot if peers.port else 0
+            remote = Remote(peers.host, port, self._secret)
+        server = PeerServer(self._board, self._forget, self._path, remote)
+        self.closing.append(server.aclose)
+        try:
+            return await server.start()
+        except OSError as error:  # then this gateway's flights are its own
+            self._emit(TierFailed("peers", "open", type(error).__name__))
+            return 0
+
+    def _local(self) -> Leases | NoLeases:
+        if self._single:
+            return NoLeases()
+        directory, clock = self._site.directory / "leases", self._site.clock
+        leases = leased(directory, str(self._path), clock=clock, emit=soon(self._emit))
+        if isinstance(leases, Leases):
+            self.loops.append(leases.run)
+            self.closing.append(_closes(leases))
+        return leases
+
+    def _others(self) -> Iterable[str]:
+        found = self._site.directory.glob("worker-*.sock")
+        return [str(path) for path in found if path != self._path]
+
+    def _board(self, name: bytes) -> Reader | None:
+        """A place at a running flight, for another worker."""
+        return self._flights.get(unnamed(name))
+
+    async def _forget(self, key: bytes) -> bool:
+        return await self.purging.forget(Key(key))
+
+
+def _closes(leases: Leases) -> Close:
+    async def close() -> None:
+        leases.close()
+
+    return close

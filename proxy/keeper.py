@@ -1,0 +1,126 @@
+"""What becomes of answers: judged, stored, and remembered where they could not be."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from proxy.core import embeddings
+from proxy.core.batch import apart, members
+from proxy.core.coding import CodingError, decoded
+from proxy.core.decision import Hit, evaluate
+from proxy.core.entry import Alias
+from proxy.core.events import StoreSkipped
+from proxy.core.keeping import UNCACHEABLE, Arrived, kept
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from proxy.answering import Answering
+    from proxy.core.entry import Entry, Key, Stored
+    from proxy.core.keeping import Keeping
+    from proxy.core.request import Lookup
+    from proxy.flight import Flight
+    from proxy.marks import Marks
+    from proxy.ports import Clock, Emit
+    from proxy.tiers import Tiers
+
+_LARGE: Final = 1 << 20
+"""Bytes; a longer answer takes tens of milliseconds to be checked, so a thread does it."""
+
+
+class Keeper:
+    """Decides about arrived answers and puts them into the tiers."""
+
+    def __init__(
+        self,
+        tiers: Tiers,
+        keeping: Keeping,
+        unkept: Marks,
+        *,
+        clock: Clock,
+        emit: Emit,
+        max_entry_bytes: int,
+    ) -> None:
+        self.unkept = unkept
+        """Keys whose answers could not be stored a moment ago."""
+        self._tiers = tiers
+        self._keeping = keeping
+        self._clock = clock
+        self._emit = emit
+        self._max_decoded = 8 * max_entry_bytes
+
+    async def judged(
+        self, body: bytes, upstream: Answering, lookup: Lookup, flight: Flight, asked: float
+    ) -> Entry | None:
+        """What is to be stored of a whole answer."""
+        arrived = Arrived(
+            head=upstream.head,
+            body=body,
+            node=upstream.node,
+            asked=asked,
+            created=self._clock.now(),
+            latency=upstream.seconds,
+            epoch=flight.name[1],
+            counted=flight.counted,
+            fence=flight.fence,
+        )
+        if len(body) > _LARGE:  # a long answer takes tens of milliseconds to be checked
+            entry = await asyncio.to_thread(self._kept, arrived, lookup)
+        else:
+            entry = self._kept(arrived, lookup)
+        if isinstance(entry, str):
+            self._emit(StoreSkipped(entry))
+            if entry in UNCACHEABLE:
+                self.unkept.set(lookup.key)
+            return None
+        self.unkept.drop(lookup.key)
+        upstream.usage = entry.usage
+        return entry
+
+    def _kept(self, arrived: Arrived, lookup: Lookup) -> Entry | str:
+        coding = arrived.head.get("content-encoding")
+        try:
+            body = decoded(coding, arrived.body, self._max_decoded) if coding else arrived.body
+        except CodingError:
+            return "coding"
+        return kept(msgspec.structs.replace(arrived, body=body), lookup, self._keeping)
+
+    async def store(self, entry: Entry, lookup: Lookup, body: bytes) -> None:
+        if entry.key != lookup.key or (lookup.normalized is None and not lookup.items):
+            await self._tiers.put(entry)  # a refusal stands for these very bytes alone
+        elif lookup.normalized is None:
+            parts = self.apart(entry, lookup, body, range(len(lookup.items)))
+            await self._tiers.put(*(parts or ()))
+        else:
+            alias = Alias(lookup.normalized, entry.tenant, entry.key, entry.asked, entry.expires)
+            await self._tiers.put(entry, alias)
+        if entry.key == lookup.key and not lookup.items:
+            self._tiers.replaced(entry, anew=not lookup.request.controls.read)
+
+    def apart(
+        self, entry: Entry, lookup: Lookup, body: bytes, places: Sequence[int]
+    ) -> list[Entry] | None:
+        """An answer for the items at these places of the request, one entry each."""
+        given = embeddings.inputs(members(body))
+        if given is None or len(given[0]) != len(lookup.items):
+            return None
+        sizes = [embeddings.size(given[0][place]) for place in places]
+        keys = [lookup.items[place] for place in places]
+        return apart(entry, keys, sizes, lookup, self._keeping)
+
+    async def known(self, lookup: Lookup, now: float, epoch: int) -> dict[Key, Entry]:
+        """The items that are stored and fresh."""
+        items = await self._tiers.items(lookup, epoch)
+        controls = lookup.request.controls
+        return {
+            key: found.entry
+            for key, found in items.items()
+            if isinstance(evaluate(found, now, epoch, controls), Hit)
+        }
+
+    async def put(self, *stored: Stored) -> None:
+        """Store them as they are."""
+        await self._tiers.put(*stored)

@@ -1,0 +1,84 @@
+"""Forgetting on request: here, by the other workers of the machine, and by the fleet."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from proxy.ports import UpstreamError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from proxy.core.entry import Key
+    from proxy.flights import Flights
+    from proxy.tiers import Tiers
+
+
+class Epoch(Protocol):
+    """What counts how often everything was declared void."""
+
+    def bump(self) -> int: ...
+
+
+class Feed(Protocol):
+    """The other gateways of the fleet. False: they hear of it later."""
+
+    async def purge(self, key: Key) -> bool: ...
+
+    async def purge_all(self) -> bool: ...
+
+
+class Workers(Protocol):
+    """The other workers of the machine."""
+
+    async def forget(self, owner: str, key: bytes) -> bool:
+        """Have one forget a key; whether it had it. Raises: UpstreamError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Purging:
+    """Forgets keys, or everything."""
+
+    flights: Flights
+    tiers: Tiers
+    epoch: Epoch
+    workers: Workers
+    others: Callable[[], Iterable[str]]
+    """The addresses of the machine's other workers."""
+    feed: Feed | None
+
+    async def key(self, key: Key) -> bool:
+        """Forget one answer everywhere; whether anyone here, or a shared tier, had it."""
+        had = await self.forget(key)
+        for address in self.others():
+            with suppress(UpstreamError):  # a worker that is gone holds nothing
+                had = await self.workers.forget(address, key) or had
+        if self.feed is not None:
+            await self.feed.purge(key)
+        return had
+
+    async def all(self) -> None:
+        """Void everything, by a new epoch."""
+        if self.feed is not None:
+            await self.feed.purge_all()
+        else:
+            await asyncio.to_thread(self.epoch.bump)
+
+    async def forget(self, key: Key) -> bool:
+        """Forget a key for another worker that purges it; also in the tiers that it has purged
+        already, behind what a flight of this worker may be writing."""
+        self.flights.purge(key)
+        return await self.tiers.delete(key)
+
+    async def heard(self, key: Key) -> None:
+        """Another gateway has purged it. In what is shared too, behind what a flight of this one,
+        begun before, has written there meanwhile."""
+        await self.forget(key)
+
+    def missed(self, now: float) -> None:
+        """Purges may have gone unheard: what this gateway alone holds of what was asked for before
+        `now` (unix seconds) is believed no more."""
+        self.tiers.distrusted = now

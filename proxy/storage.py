@@ -1,0 +1,171 @@
+"""What answers are kept in, near and far, put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from proxy.adapters.disk.store import Disk
+from proxy.adapters.epoch import Epochs
+from proxy.adapters.memory import Memory
+from proxy.adapters.objects import place
+from proxy.adapters.objects.store import Objects
+from proxy.adapters.redis.filter import Filter
+from proxy.adapters.redis.link import Link
+from proxy.adapters.redis.store import RedisStore
+from proxy.adapters.redis.url import parse
+from proxy.adapters.vault.keys import wrappers
+from proxy.adapters.vault.vault import Vault, coder
+from proxy.backlog import Backlog
+from proxy.core.events import TierFailed
+from proxy.core.outage import Outage
+from proxy.core.ttl import PINNED
+from proxy.core.worth import worth
+from proxy.environment import disk_path, redis_password
+from proxy.ports import StoreError
+from proxy.tier import Tier
+from proxy.tiers import Tiers
+from proxy.worker import soon
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping
+    from pathlib import Path
+
+    from proxy.coder import Coder
+    from proxy.config import Config
+    from proxy.ports import Clock, Emit
+
+    Loop: TypeAlias = Callable[[], Coroutine[None, None, None]]
+    Close: TypeAlias = Callable[[], Awaitable[object]]
+
+_GRACE: Final = 1.1
+"""Jitter lets an entry live a little longer than the settings say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where and how the processes of this run serve."""
+
+    config: Config
+    environ: Mapping[str, str]
+    directory: Path
+    """Of this run."""
+    clock: Clock
+
+
+class Storage:
+    """The tiers of one worker. Made after forking, with the loop running."""
+
+    def __init__(self, site: Site, slot: int, secret: bytes, emit: Emit) -> None:
+        """`secret`: what keys the partitions; the fleet's gateways have the same."""
+        self._site, self._slot, self._secret, self._emit = site, slot, secret, emit
+        self.loops: list[Loop] = []
+        """What runs behind the requests until the end."""
+        self.closing: list[Close] = []
+        self.backlog = Backlog(emit)
+        self.epochs = _epochs(site)
+        self.link = _link(site, emit)
+        self._code = self._coder()
+        near = site.config.cache.memory
+        self.memory = Memory(near.max_bytes, near.ttl)
+        memory = Tier("memory", self.memory, peek=self.memory.peek, keep=self.memory.keep)
+        tiers = (memory, self._disk(), self._redis(), self._objects())
+        there = [tier for tier in tiers if tier is not None]
+        self.tiers = Tiers(there, site.clock, emit, self.backlog)
+        self.loops.append(self.tiers.run)
+
+    def _coder(self) -> Coder:
+        keys = wrappers(self._site.config.cache.encryption, self._site.environ)
+        if not keys:
+            return coder(None)
+        vault = Vault(keys, clock=self._site.clock, emit=self._emit)
+        self.loops.append(vault.run)
+        return coder(vault)
+
+    def _disk(self) -> Tier | None:
+        path = disk_path(self._site.config, self._site.environ)
+        if path is None:
+            return None
+        limit, clock = self._site.config.cache.disk.max_bytes, self._site.clock
+        try:
+            disk = Disk(path, limit, coder=self._code, clock=clock, emit=soon(self._emit))
+        except StoreError:  # the cache may fail; what it is in front of may not
+            self._emit(TierFailed("disk", "open"))
+            return None
+
+        async def close() -> None:
+            disk.close()
+
+        self.loops.append(disk.run)
+        self.closing.append(close)
+        return Tier("disk", disk, peek=disk.peek)
+
+    def _redis(self) -> Tier | None:
+        if self.link is None:
+            return None
+        self.loops.append(self.link.run)
+        self.closing.append(self.link.aclose)
+        store, known = RedisStore(self.link, self._code), self._filter("entries")
+        # It has breakers of its own: for each server, reads and writes apart.
+        return Tier("redis", store, filter=known, shared=True, outage=Outage.never())
+
+    def _objects(self) -> Tier | None:
+        config, settings = self._site.config, self._site.config.cache.objects
+        if not settings.url:
+            return None
+        objects = Objects(
+            settings.url,
+            self._code,
+            timeout=float(settings.timeout),
+            secret=self._secret,
+            longest=_longest(config),
+            clock=self._site.clock,
+            emit=self._emit,
+        )
+        if self._slot == 0:  # one for the machine sweeps
+            self.loops.append(objects.run)
+        self.closing.append(objects.aclose)
+        known, worthy = self._filter("objects"), worth(settings.min_cost, config.model)
+        return Tier("objects", objects, filter=known, worthy=worthy, shared=True)
+
+    def _filter(self, tag: str) -> Filter | None:
+        config, size = self._site.config, self._site.config.cache.redis.filter_bytes
+        if self.link is None or not size:
+            return None
+        known = Filter(self.link, size, _longest(config), tag=tag, clock=self._site.clock)
+        self.loops.append(known.run)
+        return known
+
+
+def _link(site: Site, emit: Emit) -> Link | None:
+    settings = site.config.cache.redis
+    if not settings.url:
+        return None
+    password = redis_password(site.config, site.environ)
+    return Link(settings, password, clock=site.clock, emit=emit)
+
+
+def _epochs(site: Site) -> Epochs:
+    """Beside the disk tier, so that a purge outlives the run; where that fails, for this run."""
+    kept = disk_path(site.config, site.environ)
+    try:
+        return Epochs((kept or site.directory) / "epoch", clock=site.clock)
+    except OSError:
+        return Epochs(site.directory / "epoch", clock=site.clock)
+
+
+def _longest(config: Config) -> float:
+    """Seconds that an entry lives, at most, unless it is pinned."""
+    cache = config.cache
+    ttl = max(cache.ttl, cache.max_ttl, *(rule.ttl for rule in cache.rule), 0.0)
+    return min(_GRACE * ttl + cache.stale_while_revalidate + cache.stale_if_error, PINNED)
+
+
+def checked(config: Config, environ: Mapping[str, str]) -> None:
+    """Whether the settings of the tiers make sense. Raises: ConfigError."""
+    wrappers(config.cache.encryption, environ)
+    redis_password(config, environ)
+    if config.cache.redis.url:
+        parse(config.cache.redis.url)
+    if config.cache.objects.url:
+        place.checked(config.cache.objects.url)

@@ -1,0 +1,171 @@
+"""One level of storage: its reads in time, and none of its failures anybody else's."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+
+from proxy.core.debts import Debts
+from proxy.core.events import TierFailed, TierLooked, TierSpared, TierTurned
+from proxy.core.outage import Outage
+from proxy.ports import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from proxy.core.entry import Entry, Key, Stored
+    from proxy.core.events import Looked, Operation
+    from proxy.ports import Clock, Emit, Store
+
+    Peek: TypeAlias = Callable[[Key, float], Stored | None]
+    Keep: TypeAlias = Callable[[Stored, float], bool]
+    Worthy: TypeAlias = Callable[[Entry], bool]
+
+_FAILURES: Final = 5
+_PAUSE: Final = 1.0
+"""After so many failures in a row, one attempt in so many seconds."""
+_DELETING: Final = 1.0
+"""Seconds for a deletion that somebody waits for, as a purge does."""
+_OWED: Final = 10_000
+"""Deletions that are tried again until they were made."""
+
+
+class Filter(Protocol):
+    """Which keys a tier may have. Wrong only in one way: it may say no of what others stored."""
+
+    def might_have(self, key: Key) -> bool: ...
+
+    def added(self, key: Key) -> None: ...
+
+
+class Tier:
+    """A store, its name, and the seconds that a read of it may take; 0: it sees to that itself."""
+
+    def __init__(
+        self,
+        name: str,
+        store: Store,
+        timeout: float = 0.0,
+        *,
+        peek: Peek | None = None,
+        keep: Keep | None = None,
+        filter: Filter | None = None,
+        worthy: Worthy | None = None,
+        shared: bool = False,
+        outage: Outage | None = None,
+    ) -> None:
+        """`peek`, `keep`: the store's `get` and `put` without a coroutine, if it has those.
+        `worthy`: it takes only such entries, and only once they are used again. `shared`: by all
+        gateways, so that a purge has reached it whatever this one has heard. `outage`: whether
+        trying has a point; None: after a few failures it is tried now and then only."""
+        self.name = name
+        self.store = store
+        self.peek = peek
+        self.keep = keep
+        self.filter = filter
+        self.worthy = worthy
+        self.shared = shared
+        self._timeout = timeout or None
+        self._outage = outage or Outage(_FAILURES, _PAUSE)
+        self.owed = Debts(_OWED)
+        """What could not be deleted when it should have been."""
+
+    async def read(
+        self, keys: Sequence[Key], now: float, clock: Clock, emit: Emit, *, sure: bool
+    ) -> dict[Key, Stored] | None:
+        """What it holds of these, asked for at once; None: it cannot say. `sure`: whatever the
+        filter says."""
+        if self.filter is not None and not sure:
+            asked = [key for key in keys if self.filter.might_have(key)]
+            if not asked:
+                emit(TierSpared(self.name))
+                return {}
+            keys = asked
+        start = clock.mono()
+        if not self._outage.admits(start):
+            return None
+        try:
+            found = await (self._in_turn(keys, now) if self.peek else self._got(keys, now))
+        except (StoreError, TimeoutError) as error:
+            self._failed("get", error, clock, emit)
+            emit(TierLooked(self.name, "error", clock.mono() - start))
+            return None
+        self._worked(emit)
+        if sure and self.filter is not None:
+            for key in found:
+                self.filter.added(key)
+        result: Looked = "hit" if found else "miss"
+        emit(TierLooked(self.name, result, clock.mono() - start))
+        if self.owed:
+            return {key: stored for key, stored in found.items() if not self.owed.hide(stored)}
+        return found
+
+    async def _in_turn(self, keys: Sequence[Key], now: float) -> dict[Key, Stored]:
+        # Not by `peek`: what is large is not to be unpacked in the loop.
+        got = [(key, await self.store.get(key, now)) for key in keys]
+        return {key: stored for key, stored in got if stored is not None}
+
+    async def _got(self, keys: Sequence[Key], now: float) -> dict[Key, Stored]:
+        async with asyncio.timeout(self._timeout):
+            if len(keys) == 1:
+                stored = await self.store.get(keys[0], now)
+                return {} if stored is None else {keys[0]: stored}
+            # Together, so that the store can ask for them in one go.
+            got = await asyncio.gather(*(self.store.get(key, now) for key in keys))
+        return {key: stored for key, stored in zip(keys, got, strict=True) if stored is not None}
+
+    async def put(self, stored: Stored, now: float, clock: Clock, emit: Emit) -> bool | None:
+        """Keep it; False: something asked for later is there; None: it cannot be kept now."""
+        if not self._outage.admits(clock.mono()):
+            return None
+        try:
+            kept = await self.store.put(stored, now)
+        except StoreError as error:
+            self._failed("put", error, clock, emit)
+            return None
+        self._worked(emit)
+        if kept:
+            self.owed.pay(stored.key, stored.asked)
+        if self.filter is not None:
+            self.filter.added(stored.key)
+        return kept
+
+    async def delete(
+        self, key: Key, clock: Clock, emit: Emit, *, before: float | None = None
+    ) -> bool:
+        """Forget what was asked for by now, or `before`; whether it was there. What cannot be
+        deleted now is hidden at once, and owed."""
+        before = self.owed.owe(key, clock.now() if before is None else before)
+        return await self._deleted(key, before, clock, emit) or False
+
+    async def settle(self, clock: Clock, emit: Emit) -> None:
+        """Delete what is owed, until that fails."""
+        for key, before in self.owed.all():
+            if await self._deleted(key, before, clock, emit) is None:
+                return
+
+    async def _deleted(self, key: Key, before: float, clock: Clock, emit: Emit) -> bool | None:
+        """Whether it was there; None: nobody knows."""
+        if not self._outage.admits(clock.mono()):
+            return None
+        try:
+            async with asyncio.timeout(_DELETING):
+                had = await self.store.delete(key)
+        except (StoreError, TimeoutError) as error:
+            self._failed("delete", error, clock, emit)
+            return None
+        self._worked(emit)
+        self.owed.pay(key, before)
+        return had
+
+    def _failed(self, operation: Operation, error: Exception, clock: Clock, emit: Emit) -> None:
+        emit(TierFailed(self.name, operation, type(error).__name__))
+        if self._outage.failed(clock.mono()):
+            emit(TierTurned(self.name, False, type(error).__name__))
+
+    def _worked(self, emit: Emit) -> None:
+        if self._outage.worked():
+            emit(TierTurned(self.name, True))
+
+    def __repr__(self) -> str:
+        return repr(self.store)
