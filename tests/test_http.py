@@ -382,3 +382,43 @@ async def test_a_large_body_is_read_by_a_slow_node_to_its_end() -> None:
         assert await read(await http.send(GET)) == b"ok"
 
         assert (received, len(node.connections)) == (len(body), 1)
+
+
+async def test_a_connection_that_was_closed_while_it_was_idle_is_told_apart() -> None:
+    """The node may have done so just as the request was on its way, and never have seen it."""
+
+    async def play(connection: Connection) -> None:
+        await connection.head()
+        connection.say(OK)
+        await connection.head()
+        connection.writer.close()
+
+    async with Node(play) as node, node.asked() as http:
+        assert await read(await http.send(GET)) == b"ok"
+        assert await error(http.send(GET)) == "reused"
+
+
+async def test_a_new_connection_that_is_closed_without_an_answer_is_a_failure() -> None:
+    async def play(connection: Connection) -> None:
+        await connection.head()
+        connection.writer.close()
+
+    async with Node(play) as node, node.asked() as http:
+        assert await error(http.send(GET)) == "cut"
+
+
+async def test_an_upload_is_never_taken_for_one_that_was_not_seen() -> None:
+    """It is used up, and could not be sent again."""
+
+    async def upload() -> AsyncIterator[bytes]:
+        yield b"abc"
+
+    async def play(connection: Connection) -> None:
+        await connection.head()
+        connection.say(OK)
+        await connection.head()
+        connection.writer.close()
+
+    async with Node(play) as node, node.asked() as http:
+        await read(await http.send(GET))
+        assert await error(http.send(Call("POST", "/v1/files", "", (), upload()))) == "cut"

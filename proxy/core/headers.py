@@ -52,17 +52,17 @@ def end_to_end(headers: Headers) -> Headers:
     for name, value in headers:
         if name.lower() == "connection":
             named = named | {token.strip().lower() for token in value.split(",")}
-    return tuple(pair for pair in headers if pair[0].lower() not in named)
+    return tuple([pair for pair in headers if pair[0].lower() not in named])
 
 
 def without(headers: Headers, names: frozenset[str]) -> Headers:
     """Without the named ones (lower case)."""
-    return tuple(pair for pair in headers if pair[0].lower() not in names)
+    return tuple([pair for pair in headers if pair[0].lower() not in names])
 
 
 def replayable(headers: Headers) -> Headers:
     """What a stored answer keeps of its upstream's headers."""
-    return tuple(pair for pair in headers if pair[0].lower() in _REPLAYABLE)
+    return tuple([pair for pair in headers if pair[0].lower() in _REPLAYABLE])
 
 
 def shared(headers: Headers, status: int) -> Headers:

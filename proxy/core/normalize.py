@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -63,6 +62,7 @@ def prose(text: str) -> str | None:
 _INDENTED: Final = re.compile(r"[\r\n][ \t\xa0]+[^ \t\xa0\r\n]")
 _LINE_END: Final = re.compile(r"[{};][ \t]*(?:[\r\n]|$)")
 _QUOTES: Final = re.compile(r"""["'`‘’“”„«»「」『』]""")
+_LAST_QUOTE: Final = re.compile(rf".*{_QUOTES.pattern}", re.DOTALL)
 _ASCII_BLANKS: Final = "\n\r\t\v\f\x1c\x1d\x1e\x1f"
 _OTHER_BLANKS: Final = re.compile(r"[^\S ]")
 
@@ -85,13 +85,23 @@ def _has_runs(text: str) -> bool:
 
 
 def _has_quoted_run(text: str) -> bool:
-    """Whether blanks that would be folded stand between quotation marks, where they are content."""
-    marks = [m.start() for m in _QUOTES.finditer(text) if not _is_apostrophe(text, m.start())]
-    return any(_has_runs(text[left:right]) for left, right in pairwise(marks))
+    """Whether blanks that would be folded stand between quotation marks, where they are content:
+    anywhere after the first mark and before the last, since any two in a row may be a pair."""
+    first = next((m.start() for m in _QUOTES.finditer(text) if _is_mark(text, m.start())), None)
+    if first is None:
+        return False
+    end = len(text)
+    while found := _LAST_QUOTE.match(text, first, end):
+        end = found.end() - 1
+        if _is_mark(text, end):
+            return _has_runs(text[first:end])
+    return False
 
 
-def _is_apostrophe(text: str, at: int) -> bool:
-    return text[at] in "'‘’" and text[at - 1 : at].isalnum() and text[at + 1 : at + 2].isalnum()
+def _is_mark(text: str, at: int) -> bool:
+    """Whether it is no apostrophe."""
+    within = text[at - 1 : at].isalnum() and text[at + 1 : at + 2].isalnum()
+    return not (within and text[at] in "'‘’")
 
 
 # Raised and lowered digits and fractions are numbers of their own: NFKC makes 5² into 52.

@@ -81,6 +81,11 @@ class Connection(RequestHandler):
         self._pieces, self._due = [], 0
         return together, length == len(together)
 
+    def resume_reading(self, resume_parser: bool = True) -> None:
+        # aiohttp has its parser look again after every read, for what only a pause can hold back.
+        if self._reading_paused or self._buffer_paused:
+            super().resume_reading(resume_parser)
+
     def _stay(self) -> None:
         """aiohttp does not see that the connection is used, and would end it as idle."""
         self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout

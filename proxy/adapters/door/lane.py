@@ -7,6 +7,7 @@ byte can belong to two requests. Whatever is not certain goes the long way.
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from blake3 import blake3
@@ -77,13 +78,13 @@ class Lane:
         self._at_once = at_once
         self._reports = reports
         self._entries = entries
-        self._known: dict[bytes, Known] = {}
+        self._known: OrderedDict[bytes, Known] = OrderedDict()
 
     def learn(self, data: bytes, known: Known) -> None:
         """Remember a request that was answered from the cache."""
         if self._entries:
             if len(self._known) >= self._entries:
-                self._known.pop(next(iter(self._known)), None)
+                self._known.popitem(last=False)
             self._known[blake3(data).digest()] = known
 
     def take(self, data: bytes) -> bytes | None:

@@ -26,11 +26,11 @@ def merged(chunks: list[dict[str, Any]]) -> dict[str, Any] | None:
     body: dict[str, Any] = {}
     choices: dict[int, dict[str, Any]] = {}
     for chunk in chunks:
-        for key, value in chunk.items():
-            if key == "choices" and not _add(choices, value):
-                return None
-            if value is not None or key not in body:
-                body[key] = value
+        if "choices" in chunk and not _add(choices, chunk["choices"]):
+            return None
+        if None in chunk.values():
+            chunk = {k: v for k, v in chunk.items() if v is not None or k not in body}
+        body.update(chunk)
     _tidy(body)
     if choices:
         body["choices"] = [_whole(choices[index]) for index in sorted(choices)]
