@@ -1,4 +1,4 @@
-"""What a flight gives to one request that waits for it."""
+"""What an upstream answer, shared or not, gives to one request that waits for it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from proxy.core.decision import Found
-from proxy.core.delivery import UnlikeError, serves
+from proxy.core.delivery import UnlikeError, serves, wanted
 from proxy.delivery import live
 from proxy.ports import UpstreamError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from proxy.answering import Answering
     from proxy.core.message import Head
-    from proxy.core.request import Lookup
+    from proxy.core.request import Lookup, Request
     from proxy.flight import Reader
     from proxy.ports import Body
 
@@ -32,10 +35,28 @@ class Live:
 Boarded: TypeAlias = Live | Found
 
 
-async def board(reader: Reader, lookup: Lookup, *, joined: bool, beaten: frozenset[int]) -> Boarded:
+async def aboard(
+    join: Callable[[], tuple[Reader, bool]], lookup: Lookup, beaten: Callable[[int], bool]
+) -> tuple[Boarded, Reader]:
+    """What a flight has for this request, and the place there. Raises: as `board`."""
+    reader, joined = join()
+    try:
+        return await board(reader, lookup, joined=joined, beaten=beaten), reader
+    except UpstreamError as error:
+        if error.kind != "gone":
+            raise
+    # The worker that was followed died in the middle of a stream, of which this request has passed
+    # nothing on yet: its successor's answer is as good.
+    reader, joined = join()
+    return await board(reader, lookup, joined=joined, beaten=beaten), reader
+
+
+async def board(
+    reader: Reader, lookup: Lookup, *, joined: bool, beaten: Callable[[int], bool]
+) -> Boarded:
     """What the flight has for this request. The reader is left, unless its body is read on.
 
-    `beaten`: the upstream's statuses in place of which something better is at hand.
+    `beaten`: whether there is something better at hand than an upstream's answer of that status.
     Raises: UpstreamError, UnlikeError.
     """
     boarded: Boarded | None = None
@@ -48,15 +69,15 @@ async def board(reader: Reader, lookup: Lookup, *, joined: bool, beaten: frozens
 
 
 async def _boarded(
-    reader: Reader, lookup: Lookup, *, joined: bool, beaten: frozenset[int]
+    reader: Reader, lookup: Lookup, *, joined: bool, beaten: Callable[[int], bool]
 ) -> Boarded:
     head, flight = await reader.head(), reader.flight
     if flight.found is not None:
         if not _suits(flight.found, flight.raw, lookup):
             raise UnlikeError
         return flight.found
-    if head.status in beaten:
-        raise UpstreamError(flight.node, "status", "the upstream is unwell", head.status)
+    if beaten(head.status):
+        raise _unwell(flight.node, head.status)
     joined = joined or flight.followed
     refused = 400 <= head.status < 500 and head.status not in _OF_THE_MOMENT
     uncounted = lookup.request.wants_usage and not flight.counted
@@ -64,6 +85,25 @@ async def _boarded(
         raise UnlikeError
     head, body = await live(head, reader, lookup.request, flight.asked, joined=joined)
     return Live(head, body, joined)
+
+
+async def alone(upstream: Answering, request: Request, beaten: Callable[[int], bool]) -> Live:
+    """An answer that nobody shares, closed unless its body is read on. Raises: UpstreamError."""
+    body: bytes | Body = b""
+    try:
+        if beaten(upstream.head.status):
+            raise _unwell(upstream.node, upstream.head.status)
+        asked = wanted(request)
+        head, body = await live(upstream.head, upstream, request, asked, verbatim=True)
+        return Live(head, body, joined=False)
+    finally:
+        if isinstance(body, bytes):
+            await upstream.aclose()
+
+
+def _unwell(node: str, status: int) -> UpstreamError:
+    """It gave an answer that is worse than what is at hand."""
+    return UpstreamError(node, "status", "the upstream is unwell", status)
 
 
 def _suits(found: Found, raw: bytes, lookup: Lookup) -> bool:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from proxy.core.message import Call
     from proxy.node import Node
-    from proxy.ports import Clock, Emit
+    from proxy.ports import Clock, Emit, UpstreamResponse
 
 _UNSEEN: Final = frozenset(("connect",))
-_UNANSWERED: Final = frozenset(("connect", "cut", "protocol"))
+_UNANSWERED: Final = frozenset(("connect", "reused", "cut", "protocol"))
 """A node that was silent for too long is not among them: the next would be as slow to wait for."""
 
 _ELSEWHERE: Final = frozenset((429, 500, 502, 503, 504, 529))
@@ -28,6 +28,10 @@ _ELSEWHERE: Final = frozenset((429, 500, 502, 503, 504, 529))
 
 _RESTING: Final = frozenset((429, 503, 529))
 """Answers by which a node may say for how long it wants to be left alone."""
+
+_LONGEST: Final = 256
+"""Characters by which models are told apart: what is remembered of them may not be as long as a
+client likes."""
 
 _BREAKER: Final = Breaker()
 _OVERLOAD: Final = Overload()
@@ -92,12 +96,13 @@ class Fleet:
         if not able:
             raise NoNodeError(model or "")
         self._budget.asked(self._clock.mono())
-        wish, attempts = Wish(able, model, tenant, sticky), self._attempts
+        named = None if model is None else model[:_LONGEST]
+        wish, attempts = Wish(able, named, tenant, sticky), self._attempts
         reason: Choice = "least" if len(able) > 1 else "only"
         place = await self._gate.enter(wish)
         while True:
             wish, attempts = wish.without(place.node), attempts - 1
-            outcome, further = await self._asked(place, build, reason), None
+            outcome, further = await self._asked(place, build, reason, repeatable), None
             if wish.nodes and attempts:
                 further = await self._further(outcome, wish, repeatable)
             if further is None:
@@ -107,12 +112,25 @@ class Fleet:
             raise outcome
         return outcome
 
+    async def _sent(
+        self, node: Node, build: Callable[[Node], Call], repeatable: bool
+    ) -> UpstreamResponse:
+        """Its answer; asked twice where it had closed an idle connection just as it was used."""
+        if repeatable:
+            try:
+                return await node.upstream.send(build(node))
+            except UpstreamError as error:
+                if error.kind != "reused":
+                    raise
+            self._emit(Retried(allowed=True))
+        return await node.upstream.send(build(node))
+
     async def _asked(
-        self, place: Place, build: Callable[[Node], Call], reason: Choice
+        self, place: Place, build: Callable[[Node], Call], reason: Choice, repeatable: bool
     ) -> Answering | UpstreamError:
         node, asked = place.node, self._clock.mono()
         try:
-            response = await node.upstream.send(build(node))
+            response = await self._sent(node, build, repeatable)
         except UpstreamError as error:
             self._emit(UpstreamFailed(node.name, error.kind))
             place.judge("failure", self._clock.mono() - asked)

@@ -30,6 +30,7 @@ class Node:
         self.name = name
         self.upstream = upstream
         self.models = tuple(models)
+        self._all = "*" in self.models
         self.credential = credential
         """Sent instead of the client's own; None: the client's."""
         self.ask_usage = ask_usage
@@ -37,7 +38,7 @@ class Node:
         self.running = 0
 
     def serves(self, model: str) -> bool:
-        return any(fnmatchcase(model, glob) for glob in self.models)
+        return self._all or any(fnmatchcase(model, glob) for glob in self.models)
 
     @property
     def free(self) -> bool:

@@ -18,6 +18,7 @@ from proxy.core.rewrite import outgoing
 
 if TYPE_CHECKING:
     from proxy.answering import Answering
+    from proxy.core.entry import Entry
     from proxy.core.message import Arrival
     from proxy.core.request import Bypass, Lookup, Request
     from proxy.fleet import Fleet
@@ -89,7 +90,12 @@ class Origin:
             await upstream.aclose()
             self._settle(upstream, request)
         if entry is not None and not flight.purged:
-            await self._keeper.store(entry, lookup, arrival.body)
+            await self._store(entry, lookup, arrival, flight)
+
+    async def _store(self, entry: Entry, lookup: Lookup, arrival: Arrival, flight: Flight) -> None:
+        await self._keeper.store(entry, lookup, arrival.body)
+        if flight.purged:  # meanwhile, and perhaps before the last tier had it
+            await self._keeper.forget(entry.key)
 
     async def _ask(
         self,
@@ -108,7 +114,10 @@ class Origin:
         except BaseException:
             quotas.settle(tenant, reserved, 0)
             raise
-        upstream.reserved = reserved
+        if upstream.head.status >= 400:  # refusals cost nothing
+            quotas.settle(tenant, reserved, 0)
+        else:
+            upstream.reserved = reserved
         return upstream
 
     def _settle(self, upstream: Answering, request: Request) -> None:

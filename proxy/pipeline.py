@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from proxy.boarding import Live, board
+from proxy.boarding import Live, aboard, alone
 from proxy.core.decision import Found, Hit, Miss, Outcome, Stale
-from proxy.core.delivery import UnlikeError, wanted
+from proxy.core.delivery import UnlikeError
 from proxy.core.errors import RefusedError
 from proxy.core.request import Bypass, Lookup
 from proxy.core.status import Status
-from proxy.delivery import live
 from proxy.ports import UpstreamError
 from proxy.recall import EVER
 from proxy.refusal import REFUSED, refusal
@@ -124,16 +123,17 @@ class Pipeline:
         try:
             if controls.store:
                 return await self._boarded(arrival, lookup, miss, report)
-            return await self._pass(arrival, Bypass(lookup.request, "read_only"), report)
+            beaten = partial(self.rescue.beaten, arrival, lookup, miss.fallback)
+            return await self._alone(arrival, Bypass(lookup.request, "read_only"), report, beaten)
         except UpstreamError as error:
             return self.rescue.instead(arrival, lookup, miss.fallback, report, error)
 
     async def _boarded(
         self, arrival: Arrival, lookup: Lookup, miss: Miss, report: Report
     ) -> Response:
-        since, beaten = self.clock.mono(), self.rescue.beaten(arrival, lookup, miss.fallback)
-        reader, joined = self._join(arrival, lookup, miss)
-        boarded = await board(reader, lookup, joined=joined, beaten=beaten)
+        since, join = self.clock.mono(), partial(self._join, arrival, lookup, miss)
+        beaten = partial(self.rescue.beaten, arrival, lookup, miss.fallback)
+        boarded, reader = await aboard(join, lookup, beaten)
         report.waited(since)
         match boarded:
             case Live(head, body, joined):
@@ -141,6 +141,7 @@ class Pipeline:
                 outcome: XCache = "COLLAPSED" if joined else own
                 node, why = reader.flight.node, reader.flight.reason
                 status = Status(outcome, miss.reason, key=lookup.shown, node=node, node_reason=why)
+                self.rescue.passed(head.status)
                 return report.respond(head, body, status)
             case Found():
                 return self.recall.stored(boarded, lookup, report, "HIT")
@@ -157,21 +158,24 @@ class Pipeline:
         return self.flights.join(name, fly, running=miss.reason == "request")
 
     async def _pass(self, arrival: Arrival, bypass: Bypass, report: Report) -> Response:
-        request, since = bypass.request, self.clock.mono()
-        if request.controls.only_if_cached:
+        if bypass.request.controls.only_if_cached:
             raise RefusedError(504, "answers to this request are not stored", code="cache_miss")
-        upstream = await self.origin.send(arrival, bypass)
         try:
-            report.waited(since)
-            asked = wanted(request)
-            head, body = await live(upstream.head, upstream, request, asked, verbatim=True)
-        except BaseException:
-            await upstream.aclose()
-            raise
-        if isinstance(body, bytes):
-            await upstream.aclose()
+            beaten = partial(self.rescue.outspoken, arrival, bypass)
+            return await self._alone(arrival, bypass, report, beaten)
+        except UpstreamError as error:
+            return self.rescue.alone(arrival, bypass, report, error)
+
+    async def _alone(
+        self, arrival: Arrival, bypass: Bypass, report: Report, beaten: Callable[[int], bool]
+    ) -> Response:
+        since = self.clock.mono()
+        upstream = await self.origin.send(arrival, bypass)
+        report.waited(since)
+        answer = await alone(upstream, bypass.request, beaten)
+        self.rescue.passed(answer.head.status)
         status = Status("BYPASS", bypass.reason, node=upstream.node, node_reason=upstream.reason)
-        return report.respond(head, body, status)
+        return report.respond(answer.head, answer.body, status)
 
     async def _fly(
         self, arrival: Arrival, lookup: Lookup, flight: Flight, *, beyond: float = EVER

@@ -43,7 +43,8 @@ class Store(Protocol):
 class UpstreamError(Exception):
     """An upstream that gave no (whole) answer.
 
-    `kind` is connect (it never saw the request), timeout, protocol, cut, status (an answer that is
+    `kind` is connect (it never saw the request), reused (a connection that had carried another
+    request ended before any byte of an answer), timeout, protocol, cut, status (an answer that is
     worse than none), gone (another gateway that had asked for us), or overload (nobody was asked:
     every node has all it can take, or is left alone after failures).
     """
@@ -119,9 +120,11 @@ class Clock(Protocol):
 class Leases(Protocol):
     """Which worker, of this machine or of the fleet, flies for a key."""
 
-    async def acquire(self, name: bytes) -> int | str:
+    async def acquire(self, name: bytes, instead: str = "") -> int | str:
         """Where this worker holds it now: the fencing token, which grows with each holder, or 0
         where there is none to be had. Otherwise the address of the worker that does.
+
+        `instead`: an owner that it is taken away from, where that is possible.
 
         Any failure of the lease store reads as 0: everyone flies alone.
         """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from proxy.core.events import Degraded
 from proxy.core.message import Head
 from proxy.core.static import static
-from proxy.core.status import Status
+from proxy.core.status import UNASKED, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from proxy.core.decision import Found
     from proxy.core.entry import Key
     from proxy.core.message import Arrival, Headers
-    from proxy.core.request import Lookup, Request
+    from proxy.core.request import Bypass, Lookup, Request
     from proxy.marks import Marks
     from proxy.ports import Clock, Emit, UpstreamError
     from proxy.recall import Recall
@@ -28,6 +28,12 @@ UNWELL: Final = frozenset((429, 500, 502, 503, 504, 529))
 
 DOWN: Final = UNWELL - {429}
 """Upstream answers that a configured text is better than; who is told to wait is to know it."""
+
+_SPOKEN: Final = frozenset(
+    ("no_store", "read_only", "unlike", "hosted_tools", "web_search", "remote_media")
+)
+"""Why the cache took no part in a request that a configured text may answer all the same. All
+others want no help, are no text, or have an answer that the upstream is to remember."""
 
 _PAUSE: Final = 5.0
 """Seconds in which a key whose upstream failed is served stale without asking again."""
@@ -45,11 +51,23 @@ class Rescue:
     clock: Clock
     emit: Emit
 
-    def beaten(self, arrival: Arrival, lookup: Lookup, fallback: Found | None) -> frozenset[int]:
-        """The upstream's statuses in place of which something better is at hand."""
+    def beaten(self, arrival: Arrival, lookup: Lookup, fallback: Found | None, status: int) -> bool:
+        """Whether something better is at hand than an upstream's answer of that status."""
         if fallback is not None:
-            return UNWELL
-        return DOWN if self.phrases and self._said(arrival, lookup.request) else frozenset()
+            return status in UNWELL
+        return self._outspoken(arrival, lookup.request, status)
+
+    def outspoken(self, arrival: Arrival, bypass: Bypass, status: int) -> bool:
+        """The same, of a request that nothing is stored for."""
+        return bypass.reason in _SPOKEN and self._outspoken(arrival, bypass.request, status)
+
+    def _outspoken(self, arrival: Arrival, request: Request, status: int) -> bool:
+        return status in DOWN and bool(self.phrases) and self._said(arrival, request) is not None
+
+    def passed(self, status: int) -> None:
+        """An upstream's answer of that status went to a client."""
+        if status in UNWELL:
+            self.emit(Degraded("error"))
 
     def pause(self, key: Key) -> None:
         """The upstream failed for this key: it is given time before it is asked again behind, or
@@ -66,7 +84,7 @@ class Rescue:
         tripped = self.tripped()
         if fallback is not None and (tripped or self.paused.has(lookup.key)):
             self.emit(Degraded("stale"))
-            return self.recall.stored(fallback, lookup, report, "STALE", failed=0)
+            return self.recall.stored(fallback, lookup, report, "STALE")
         return self.static(arrival, lookup.request, report, "saturated") if tripped else None
 
     def instead(
@@ -81,14 +99,21 @@ class Rescue:
         if fallback is not None:
             self.pause(lookup.key)
             self.emit(Degraded("stale"))
-            return self.recall.stored(fallback, lookup, report, "STALE", failed=error.status)
-        return self.static_for(arrival, lookup.request, report, error)
+            failed = None if error.kind in UNASKED else error.status
+            return self.recall.stored(fallback, lookup, report, "STALE", failed=failed)
+        said = self.static(arrival, lookup.request, report, error.kind, error.status)
+        return self._or(error, said)
 
-    def static_for(
-        self, arrival: Arrival, request: Request, report: Report, error: UpstreamError
+    def alone(
+        self, arrival: Arrival, bypass: Bypass, report: Report, error: UpstreamError
     ) -> Response:
-        """The configured text. Raises: the error, where there is none."""
-        response = self.static(arrival, request, report, error.kind, error.status)
+        """The same, of a request that nothing is stored for. Raises: the error."""
+        said = None
+        if bypass.reason in _SPOKEN:
+            said = self.static(arrival, bypass.request, report, error.kind, error.status)
+        return self._or(error, said)
+
+    def _or(self, error: UpstreamError, response: Response | None) -> Response:
         if response is None:
             self.emit(Degraded("error"))
             raise error

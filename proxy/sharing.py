@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     """With the lease, without it, or not at all: another worker's flight was enough."""
 
 PATIENCE: Final = 6.0
-"""Seconds of waiting after which a worker flies alone, whatever the lease says: longer than the
-term of any, so that a dead owner has one successor."""
+"""Seconds of waiting for an owner after which a worker takes its place, or flies alone, whatever
+the lease says: longer than the term of any, so that a dead owner has one successor."""
 
 _FIRST_PAUSE: Final = 0.02
 _LONGEST_PAUSE: Final = 0.2
@@ -31,8 +31,8 @@ _DEATH: Final = 2.0
 """Seconds that a broken attempt to follow counts for, at most: it may have lasted as long as an
 answer does."""
 _ESTRANGED: Final = 10.0
-"""Seconds for which nobody waits any more for an owner that keeps its leases, and yet cannot be
-reached from here."""
+"""Seconds for which an owner that keeps its leases, and yet cannot be reached from here, is waited
+for no more. Nor is its place taken again meanwhile: it may be this worker that nobody reaches."""
 _OWNERS: Final = 256
 """Of those, how many are remembered."""
 
@@ -65,6 +65,8 @@ class Sharing:
         # Seeded here and not in the process that forks: workers that wait in step would all ask
         # at once.
         self._chance = chance or Random().random
+        self._leading: dict[Flight, None] = {}
+        """Flights of this worker that have their lease."""
         self._estranged: dict[str, float] = {}
         """Owners that were waited for in vain, and until when that is remembered."""
 
@@ -75,17 +77,27 @@ class Sharing:
 
         Raises: UpstreamError: what the owner's flight met, or that the owner died in the middle.
         """
-        name = named(flight.name)
-        turn = await self._turn(flight, name)
+        turn = await self._turn(flight, named(flight.name))
+        if turn == "held":
+            self._leading[flight] = None
         try:
             yield turn != "over"
         finally:
-            if turn == "held":
-                await self._leases.release(name)
+            await self._give_back(flight)
+
+    async def step_aside(self, key: Key) -> None:
+        """Let others fly for a key that was purged: what is on its way here is not theirs."""
+        for flight in [one for one in self._leading if one.name[0] == key]:
+            await self._give_back(flight)
+
+    async def _give_back(self, flight: Flight) -> None:
+        if flight in self._leading:
+            del self._leading[flight]
+            await self._leases.release(named(flight.name))
 
     async def _turn(self, flight: Flight, name: bytes) -> Turn:
-        patience, pause = PATIENCE, _FIRST_PAUSE
-        while isinstance(owner := await self._leases.acquire(name), str):
+        patience, pause, instead = PATIENCE, _FIRST_PAUSE, ""
+        while isinstance(owner := await self._leases.acquire(name, instead), str):
             if flight.keep and not flight.readers:
                 return "over"  # a refresh, which the owner does as well as anyone
             if self._is_estranged(owner):
@@ -97,8 +109,13 @@ class Sharing:
             failed = self._clock.mono()
             patience -= min(_DEATH, failed - start)
             if patience <= 0:
-                self._estrange(owner, found)
-                return "alone"
+                if instead or not isinstance(found, UpstreamError):
+                    return "alone"
+                # It lives, and cannot be reached from here: so that not everyone flies alone, one
+                # takes its place, whom the others follow.
+                self._estrange(owner)
+                patience, pause, instead = PATIENCE, _FIRST_PAUSE, owner
+                continue
             await self._clock.sleep(min(patience, pause * (1 - self._chance() / 2)))
             patience -= self._clock.mono() - failed
             pause = min(_LONGEST_PAUSE, 2 * pause)
@@ -111,6 +128,8 @@ class Sharing:
         try:
             return await self._peers.follow(owner, name)
         except UpstreamError as error:
+            if error.kind == "overload":  # no node was asked there; here may be room
+                return None
             if error.kind != "gone":
                 raise
             return error
@@ -140,9 +159,7 @@ class Sharing:
     def _is_estranged(self, owner: str) -> bool:
         return self._estranged.get(owner, 0.0) > self._clock.mono()
 
-    def _estrange(self, owner: str, found: object) -> None:
-        if not isinstance(found, UpstreamError):
-            return
+    def _estrange(self, owner: str) -> None:
         self._estranged.pop(owner, None)
         self._estranged[owner] = self._clock.mono() + _ESTRANGED
         if len(self._estranged) > _OWNERS:

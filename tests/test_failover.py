@@ -7,9 +7,10 @@ import asyncio
 import pytest
 
 from proxy.config import Breaker, Overload
-from proxy.core.events import Retried, Shed, UpstreamAnswered
+from proxy.core.events import Retried, Shed, UpstreamAnswered, UpstreamFailed
 from proxy.core.message import Call
 from proxy.node import Node
+from proxy.ports import UpstreamError
 from tests.fakes import Answer, FakeUpstream, settle
 from tests.yard import OK, Yard, failing, held, read, saying
 
@@ -201,3 +202,33 @@ async def test_a_pause_is_for_whose_credential_it_was(
     await yard.ask(tenant=b"modest")
 
     assert yard.calls() == calls
+
+
+async def test_a_connection_that_was_closed_as_it_was_used_again_costs_no_answer() -> None:
+    """Also where there is no other node, and no budget for one."""
+    upstream = FakeUpstream(failing("reused"), OK)
+    yard = Yard(upstream, overload=Overload(retry_ratio=0.0, max_attempts=1), limit=1)
+    answer = await yard.send()
+
+    assert (await read(answer), answer.reason) == (b"ok", "only")
+    assert yard.calls() == [2]
+    assert yard.told(Retried) == [Retried(allowed=True)]
+    assert yard.told(UpstreamFailed) == []
+    assert yard.running() == [0]
+
+
+async def test_no_call_is_made_a_third_time() -> None:
+    yard = Yard(FakeUpstream(failing("reused")))
+
+    assert await yard.ask() == "reused"
+    assert yard.calls() == [2]
+    assert yard.told(UpstreamFailed) == [UpstreamFailed("a", "reused")]
+    assert yard.running() == [0]
+
+
+async def test_what_may_not_be_done_twice_is_not_repeated_on_a_new_connection() -> None:
+    yard = Yard(FakeUpstream(failing("reused"), OK), FakeUpstream(OK))
+
+    with pytest.raises(UpstreamError):
+        await yard.send(repeatable=False)
+    assert yard.calls() == [1, 0]

@@ -121,6 +121,30 @@ async def test_the_lease_is_given_back_when_the_last_reader_leaves() -> None:
     assert worker.board == {}
 
 
+async def test_the_lease_of_a_purged_key_is_given_back_at_once() -> None:
+    """What is on its way is no longer what others may have; the next flight's lease stays."""
+    worker = Worker(led=0)
+    worker.door.clear()
+    reading = worker.reading()
+    await settle()
+    worker.flights.purge(NAME[0])
+    await worker.sharing.step_aside(NAME[0])
+    assert worker.board == {}
+
+    again = worker.reading()
+    await settle()
+    assert worker.board[named(NAME)][0] == "me"
+    task = worker.flown[0].task
+    assert task is not None
+    task.cancel()
+    await settle()
+    assert worker.board[named(NAME)][0] == "me"
+    worker.door.set()
+    await asyncio.gather(reading, again, return_exceptions=True)
+    await settle()
+    assert worker.board == {}
+
+
 def events(*pieces: Piece) -> Answer:
     return Answer(pieces, headers=EVENTS)
 
@@ -128,8 +152,8 @@ def events(*pieces: Piece) -> Answer:
 class Numbered(FakeLeases):
     """Leases with tokens."""
 
-    async def acquire(self, name: bytes) -> int | str:
-        found = await super().acquire(name)
+    async def acquire(self, name: bytes, instead: str = "") -> int | str:
+        found = await super().acquire(name, instead)
         return found if isinstance(found, str) else 42
 
 
@@ -196,6 +220,16 @@ async def test_the_owners_upstream_error_is_the_followers() -> None:
         await worker.reading()
     assert failed.value.kind == "timeout"
     assert not worker.flown
+
+
+async def test_an_owner_that_had_no_room_is_replaced_by_one_that_may_have() -> None:
+    """No node was asked: each worker has a limit and breakers of its own."""
+    worker = Worker(UpstreamError("", "overload", "too much", retry_after=3.0), led=0.05)
+    reading = worker.reading()
+    await settle()
+    await worker.spend(0.3)
+
+    assert await reading == b"own"
 
 
 async def test_an_error_in_the_middle_of_the_owners_answer_is_the_followers() -> None:
@@ -339,14 +373,56 @@ async def test_an_owner_that_cannot_be_reached_is_waited_for_once() -> None:
     await worker.spend(PATIENCE + 0.1)
     assert await reading == b"own"
     looks = len(worker.peers.looks)
+    worker.board[named(NAME)] = ("other", FOREVER)
 
     assert await worker.reading() == b"own"
     assert len(worker.peers.looks) == looks
+    assert worker.board[named(NAME)][0] == "other"
     worker.clock.advance(60.0)
     reading = worker.reading()
     await settle()
     assert len(worker.peers.looks) == looks + 1
     reading.cancel()
+
+
+async def test_an_owner_that_cannot_be_reached_is_replaced() -> None:
+    """The others, which cannot reach it either, follow its successor."""
+    worker = Worker(GONE)
+    worker.door.clear()
+    reading = worker.reading()
+    await settle()
+    await worker.spend(PATIENCE + 0.1)
+
+    assert worker.board[named(NAME)][0] == "me"
+    worker.door.set()
+    assert await reading == b"own"
+    await settle()
+    assert worker.board == {}
+
+
+async def test_the_successor_of_an_owner_that_cannot_be_reached_is_followed() -> None:
+    worker = Worker(GONE)
+    reading = worker.reading()
+    await settle()
+    await worker.spend(PATIENCE - 0.1)
+    worker.board[named(NAME)] = ("third", FOREVER)
+    worker.peers.script = [*[GONE] * len(worker.peers.looks), Answer((b"third's",))]
+    await worker.spend(0.5)
+
+    assert await reading == b"third's"
+    assert not worker.flown
+
+
+async def test_leases_that_cannot_be_taken_away_make_it_fly_alone() -> None:
+    worker = Worker(GONE)
+    worker.leases = Kept(worker.board, "me", worker.clock)
+    worker.sharing = Sharing(worker.leases, worker.peers, worker.clock, chance=lambda: 0.0)
+    reading = worker.reading()
+    await settle()
+    await worker.spend(PATIENCE + 0.1)
+
+    assert await reading == b"own"
+    assert worker.board[named(NAME)][0] == "other"
 
 
 async def test_an_owner_that_is_slow_to_store_is_asked_again_next_time() -> None:
@@ -404,14 +480,21 @@ async def test_who_flew_without_the_lease_leaves_it_with_its_holder() -> None:
     assert worker.board[named(NAME)][0] == "other"
 
 
+class Kept(Told):
+    """Leases that are taken away from nobody."""
+
+    async def acquire(self, name: bytes, instead: str = "") -> int | str:
+        return await super().acquire(name)
+
+
 class Taken(FakeLeases):
     """Leases of which every one is another worker's for the first look."""
 
     looks = 0
 
-    async def acquire(self, name: bytes) -> int | str:
+    async def acquire(self, name: bytes, instead: str = "") -> int | str:
         self.looks += 1
-        return "other" if self.looks == 1 else await super().acquire(name)
+        return "other" if self.looks == 1 else await super().acquire(name, instead)
 
 
 @pytest.fixture

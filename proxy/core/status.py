@@ -63,7 +63,9 @@ def cache_status(status: Status) -> str:
         parts.append("hit")
     elif status.outcome == "BYPASS":
         parts.append("fwd=request" if status.reason in _BY_REQUEST else "fwd=bypass")
-    elif status.outcome != "ERROR":
+    elif status.outcome != "ERROR" and not (
+        status.outcome == "STATIC" and status.reason in UNASKED
+    ):
         parts.append(f"fwd={_FORWARDED.get(status.reason, 'miss')}")
     if status.fwd_status:
         parts.append(f"fwd-status={status.fwd_status}")
@@ -77,6 +79,8 @@ def cache_status(status: Status) -> str:
     return "; ".join(parts)
 
 
+UNASKED = frozenset(("overload", "saturated"))
+"""Reasons of a configured text for which no node was asked."""
 _TOLD = frozenset(("BYPASS", "STATIC", "STALE"))
 """Outcomes of which the reason is told."""
 _BY_REQUEST = frozenset(("off", "no_store", "read_only"))

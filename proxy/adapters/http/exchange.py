@@ -25,6 +25,8 @@ class Protocol(ResponseHandler):
 
     used = False
     """Whether it has carried a request."""
+    idle_since = 0.0
+    """When its last answer was whole, by the loop's clock."""
 
     def connection_lost(self, exc: BaseException | None) -> None:
         # aiohttp takes a reset for the end, where a body has no length and comes in no chunks.
@@ -120,6 +122,7 @@ class Exchange:
             return self.close()
         connection, self._connection = self._connection, None
         if connection is not None:
+            self._protocol.idle_since = self._protocol._loop.time()
             connection.release()
 
     def close(self) -> None:

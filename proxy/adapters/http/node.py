@@ -119,6 +119,8 @@ class Http:
         self._base = urlsplit(settings.url).path
         self._timeout = aiohttp.ClientTimeout(sock_connect=settings.connect_timeout or None)
         self._pool: aiohttp.TCPConnector | None = None
+        self._distrusted = 0.0
+        """Connections that were idle then are not used: the node has closed one, so likely all."""
 
     def _open(self) -> aiohttp.TCPConnector:
         """At the first call: a pool belongs to its loop."""
@@ -168,6 +170,7 @@ class Http:
             except BaseException as error:
                 exchange.close()
                 if exchange.reused and whole and isinstance(error, _CLOSED):
+                    self._distrusted = asyncio.get_running_loop().time()
                     raise _ReusedError from error
                 raise
         limits = Limits(until, settings.idle_timeout or inf)
@@ -181,9 +184,10 @@ class Http:
                 raise aiohttp.ConnectionTimeoutError from error
             protocol = connection.protocol
             assert isinstance(protocol, Protocol)
-            if not (protocol.used and protocol.should_close):
-                return Exchange(connection, protocol)
             # What came since its last answer, unasked, would be taken for this one's.
+            doubtful = protocol.should_close or protocol.idle_since <= self._distrusted
+            if not (protocol.used and doubtful):
+                return Exchange(connection, protocol)
             connection.close()
 
     def _send(self, call: Call, exchange: Exchange) -> None:
