@@ -19,11 +19,11 @@ from proxy.core.rules import exchanges, rules
 from proxy.environment import admin_token, credential, peer_secret
 from proxy.flights import Flights
 from proxy.front import Front, Plan
-from proxy.storage import Site, Storage, checked
+from proxy.storage import Site, Storage, tier_checks
 from proxy.worker import Parts, Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from proxy.config import Config
     from proxy.core.events import Event
@@ -61,14 +61,22 @@ def serve(config: Config, environ: Mapping[str, str], opened: Callable[[int, int
         ).run()
 
 
+def checks(config: Config, environ: Mapping[str, str]) -> Iterator[Callable[[], object]]:
+    """What shows whether the settings can be used, but for their calendars; each raises
+    ConfigError."""
+    yield partial(rules, config, environ)
+    yield partial(admin_token, config, environ)
+    yield partial(peer_secret, config, environ)
+    yield from tier_checks(config, environ)
+    for table in config.upstream:
+        yield partial(credential, table, environ)
+
+
 def _checked(config: Config, environ: Mapping[str, str], clock: Clock) -> tuple[Rules, Calendars]:
     """A mistake in the settings ends it here, before any fork. Raises: ConfigError."""
     ready, calendars = rules(config, environ), Calendars(exchanges(config), clock)
-    admin_token(config, environ)
-    peer_secret(config, environ)
-    checked(config, environ)
-    for table in config.upstream:
-        credential(table, environ)
+    for check in checks(config, environ):
+        check()
     calendars.load()
     return ready, calendars
 

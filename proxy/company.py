@@ -39,6 +39,7 @@ class Company:
         self._site = site
         self._slot = slot
         self._link = storage.link
+        self._kept = storage.kept
         self._flights = flights
         self._emit = emit
         self._secret = None if storage.link is None else peer_secret(site.config, site.environ)
@@ -48,10 +49,8 @@ class Company:
         """Whether no other could fly for the same key, or have stored it."""
         self._peers = Peers(self._secret)
         self._feed = self._fed(storage)
-        epochs = storage.epochs
-        self.purging = Purging(
-            flights, storage.tiers, epochs, self._peers, self._others, self._feed
-        )
+        self._sharing: Sharing | None = None
+        self.purging = self._forgetful(storage)
 
     async def join(self) -> Sharing:
         """Be reachable, and share flights from now on."""
@@ -63,12 +62,30 @@ class Company:
             leases = RedisLeases(self._link, own, leases, clock=self._site.clock)
             self.loops.append(leases.run)
         known = NoPeers() if isinstance(leases, NoLeases) else self._peers
-        return Sharing(leases, known, self._site.clock)
+        self._sharing = Sharing(leases, known, self._site.clock)
+        return self._sharing
 
     async def meet(self) -> None:
         """Hear of the fleet's epoch, if it can be heard."""
+        if self._kept is not None:
+            await self._kept.meet(_MEETING)
         if self._feed is not None:
             await self._feed.meet(_MEETING)
+
+    def _forgetful(self, storage: Storage) -> Purging:
+        purging = Purging(
+            self._flights,
+            storage.tiers,
+            storage.epochs,
+            self._peers,
+            self._others,
+            self._step_aside,
+            self._feed,
+            self._site.clock,
+        )
+        if self._feed is not None:
+            self.loops.append(purging.run)
+        return purging
 
     def _fed(self, storage: Storage) -> Feed | None:
         if storage.link is None:
@@ -86,6 +103,7 @@ class Company:
             clock=clock,
             emit=self._emit,
             path=None if kept is None else kept / "feed",
+            elsewhere=storage.pending,
         )
         self.loops.append(feed.run)
         return feed
@@ -119,6 +137,10 @@ class Company:
     def _others(self) -> Iterable[str]:
         found = self._site.directory.glob("worker-*.sock")
         return [str(path) for path in found if path != self._path]
+
+    async def _step_aside(self, key: Key) -> None:
+        if self._sharing is not None:
+            await self._sharing.step_aside(key)
 
     def _board(self, name: bytes) -> Reader | None:
         """A place at a running flight, for another worker."""

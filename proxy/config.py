@@ -18,6 +18,10 @@ class ConfigError(ValueError):
     """A configuration that cannot be used; the message names the setting and what was expected."""
 
 
+class UnsetError(ConfigError):
+    """A variable that the configuration names is not there: elsewhere it may be."""
+
+
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One table of the file: unknown settings are errors."""
 

@@ -1,7 +1,8 @@
-"""A tier that takes only what was dear and is used again: what goes there, and what may not stay."""
+"""What goes to a tier that takes only what was dear and is used again, and what may not stay."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,8 @@ _MOMENT: Final = 2.0
 no nearer tier."""
 _WAITED: Final = 30.0
 """Seconds between a look and the upstream call that it led to, at most: lease and queue."""
+_LEAST: Final = 1e-6
+"""Seconds by which two answers differ in when they were asked for."""
 _PAUSE: Final = 5.0
 """Seconds without writing after a write that failed: the next use of an answer tries again."""
 
@@ -45,10 +48,10 @@ class Demand:
         self._clock = clock
         self._emit = emit
         self._backlog = backlog
-        self._uses: dict[Key, float] = {}
+        self._uses: OrderedDict[Key, float] = OrderedDict()
         """When the answers were asked for that were written, or are being written."""
-        self._absent: dict[Key, float] = {}
-        self._looked: dict[Key, float] = {}
+        self._absent: OrderedDict[Key, float] = OrderedDict()
+        self._looked: OrderedDict[Key, float] = OrderedDict()
         self._resting = _EVER
 
     async def read(
@@ -59,13 +62,15 @@ class Demand:
         asked = [key for key in keys if key in answers and not self._just_looked(key, now)]
         if not asked:
             return {}
-        spared = not sure and self._tier.filter is not None
-        spared = spared and not any(map(self._tier.filter.might_have, asked))
+        known = self._tier.filter
+        looks = sure or known is None or any(map(known.might_have, asked))
         found = await self._tier.read(asked, now, self._clock, self._emit, sure=sure)
-        for key in () if spared else asked:
+        for key in asked if looks else ():
             _note(self._looked, key, now)
             _note(self._absent, key, now if found is not None and key not in found else _EVER)
-        return found
+        for key, stored in (found or {}).items():
+            _note(self._uses, key, stored.asked)  # so it need not be written
+        return found or {}
 
     def used(self, entry: Entry) -> None:
         """A fresh answer was served again."""
@@ -75,21 +80,23 @@ class Demand:
         if self._uses.get(entry.key, _EVER) >= entry.asked or now >= entry.created + entry.ttl:
             return
         if self._clock.mono() >= self._resting:
-            _remember(self._uses, entry.key, entry.asked)
+            _note(self._uses, entry.key, entry.asked)
             self._backlog.add(self._written(entry))
 
     def replaced(self, entry: Entry, *, anew: bool) -> None:
         """A newer answer is there: an older one, that the tier has or is being given, may not come
         up again once the nearer tiers have forgotten the newer one. `anew`: it was asked for
         without a look for what is stored."""
-        _forget(self._uses, entry.key)
         looked = self._absent.pop(entry.key, _EVER)
+        if self._uses.get(entry.key, _EVER) >= entry.asked:
+            return  # used so soon that it is being written, over the older one
+        self._uses.pop(entry.key, None)
         if anew or looked < entry.asked - _WAITED:
             self._backlog.add(self._dropped(entry.key, entry.asked))
 
     def purged(self, key: Key) -> None:
         """What is being written of it is not to stay."""
-        _forget(self._uses, key)
+        self._uses.pop(key, None)
 
     def _just_looked(self, key: Key, now: float) -> bool:
         return now - self._looked.get(key, _EVER) < _MOMENT
@@ -97,13 +104,13 @@ class Demand:
     async def _written(self, entry: Entry) -> None:
         kept = await self._tier.put(entry, self._clock.now(), self._clock, self._emit)
         if kept is None:
-            _forget(self._uses, entry.key)
+            self._uses.pop(entry.key, None)
             self._resting = self._clock.mono() + _PAUSE
             return
         for known in (self._looked, self._absent):
-            _forget(known, entry.key)
+            known.pop(entry.key, None)
         if self._uses.get(entry.key) != entry.asked or await self._outdated(entry):
-            await self._dropped(entry.key, entry.asked + 1e-6)
+            await self._dropped(entry.key, entry.asked + _LEAST)
 
     async def _outdated(self, entry: Entry) -> bool:
         """Whether another gateway has stored a newer one meanwhile, or before: this one may still
@@ -122,12 +129,8 @@ class Demand:
         return f"<Demand {self._tier.name}, {len(self._uses)} used>"
 
 
-def _remember(known: dict[Key, float], key: Key, at: float) -> None:
+def _note(known: OrderedDict[Key, float], key: Key, at: float) -> None:
     known.pop(key, None)  # behind all others
     known[key] = at
     if len(known) > _REMEMBERED:
-        del known[next(iter(known))]
-
-
-def _forget(known: dict[Key, float], key: Key) -> None:
-    known.pop(key, None)
+        known.popitem(last=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proxy.config import Config, ConfigError, load
+from proxy.config import Config, ConfigError, UnsetError, load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +36,7 @@ def credential(table: Upstream, environment: Mapping[str, str]) -> str | None:
     if not table.key_env:
         return None
     if not (value := environment.get(table.key_env)):
-        raise ConfigError(f"the variable {table.key_env} is not set - at upstream {table.name!r}")
+        raise UnsetError(f"the variable {table.key_env} is not set - at upstream {table.name!r}")
     return value
 
 
@@ -74,5 +74,5 @@ def _value(variable: str, environment: Mapping[str, str], where: str) -> str | N
     if not variable:
         return None
     if not (value := environment.get(variable)):
-        raise ConfigError(f"the variable {variable} is not set - at `$.{where}`")
+        raise UnsetError(f"the variable {variable} is not set - at `$.{where}`")
     return value

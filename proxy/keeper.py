@@ -124,3 +124,7 @@ class Keeper:
     async def put(self, *stored: Stored) -> None:
         """Store them as they are."""
         await self._tiers.put(*stored)
+
+    async def forget(self, key: Key) -> None:
+        """Have it in no tier."""
+        await self._tiers.delete(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ class Marks:
         self._limit = limit
         self._clock = clock
         self._usual = usual
-        self._until: dict[Key, float] = {}
+        self._until: OrderedDict[Key, float] = OrderedDict()
 
     def set(self, key: Key, seconds: float | None = None) -> None:
         """Mark it from now on, for so long; for no time: take the mark away."""
@@ -26,7 +27,7 @@ class Marks:
         if lasting <= 0 or self._limit <= 0:
             return
         while len(self._until) >= self._limit:
-            del self._until[next(iter(self._until))]
+            self._until.popitem(last=False)
         self._until[key] = self._clock.mono() + lasting
 
     def has(self, key: Key) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -49,8 +50,8 @@ class Quotas:
         self._clock = clock
         self._emit = emit
         self._most = tenants * len(_MARKS)
-        self._buckets: dict[bytes, Bucket] = {}
-        self._spent: dict[bytes, Spent] = {}
+        self._buckets: OrderedDict[bytes, Bucket] = OrderedDict()
+        self._spent: OrderedDict[bytes, Spent] = OrderedDict()
 
     def __repr__(self) -> str:
         return f"<Quotas {len(self._buckets)}/{self._most}, {len(self._spent)} to tell>"
@@ -94,7 +95,8 @@ class Quotas:
         """Tell the others what was spent since the last time, and learn what is left."""
         # What nobody could be told is told to nobody later: all at once, what a tenant spent in
         # minutes would lock it out for as many.
-        untold, self._spent = self._spent, {}
+        spent, self._spent = self._spent, OrderedDict()
+        untold: Mapping[bytes, Spent] = spent
         for sync in syncs:
             if not untold:
                 return
@@ -119,7 +121,7 @@ class Quotas:
         name, now = tenant + _MARKS[kind], self._clock.mono()
         held = self._buckets.get(name)
         if held is not None and (wait := bucket.wait(held, limit, amount, now)):
-            self._buckets[name] = self._buckets.pop(name)
+            self._buckets.move_to_end(name)
             self._note(name, limit, 0.0)  # the others may know better
             return wait
         self._changed(name, limit, amount)
@@ -130,7 +132,7 @@ class Quotas:
         held = self._buckets.pop(name, None) or bucket.full(limit, now)
         self._buckets[name] = bucket.taken(held, limit, amount, now)
         if len(self._buckets) > self._most:
-            del self._buckets[next(iter(self._buckets))]
+            self._buckets.popitem(last=False)
         self._note(name, limit, amount)
 
     def _note(self, name: bytes, limit: int, amount: float) -> None:
@@ -138,7 +140,7 @@ class Quotas:
         before = self._spent.get(name)
         self._spent[name] = Spent(amount + (before.amount if before else 0.0), limit)
         if len(self._spent) > self._most:
-            del self._spent[next(iter(self._spent))]
+            self._spent.popitem(last=False)
 
     def _refuse(self, kind: Kind, tenant: Tenant, wait: float | None) -> None:
         if wait is None:

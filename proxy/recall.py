@@ -53,7 +53,8 @@ class Recall:
         to be refreshed. `sure`: no look is spared."""
         epoch = self.epoch()
         found = None if sure else self.tiers.near(lookup, epoch)
-        found = found or await self.tiers.find(lookup, epoch, beyond=beyond, sure=sure)
+        deep = sure or lookup.request.controls.only_if_cached  # no flight looks again
+        found = found or await self.tiers.find(lookup, epoch, beyond=beyond, sure=deep)
         if found is not None and not serves(found.entry, lookup.request):
             found = None
         if found is not None and found.entry.asked <= beyond:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from proxy.adapters.clock import SystemClock
 from proxy.adapters.disk.store import Disk
 from proxy.adapters.epoch import Epochs
 from proxy.adapters.memory import Memory
 from proxy.adapters.objects import place
+from proxy.adapters.objects.epoch import KeptEpoch
 from proxy.adapters.objects.store import Objects
 from proxy.adapters.redis.filter import Filter
 from proxy.adapters.redis.link import Link
 from proxy.adapters.redis.store import RedisStore
-from proxy.adapters.redis.url import parse
 from proxy.adapters.vault.keys import wrappers
 from proxy.adapters.vault.vault import Vault, coder
 from proxy.backlog import Backlog
@@ -23,12 +25,12 @@ from proxy.core.ttl import PINNED
 from proxy.core.worth import worth
 from proxy.environment import disk_path, redis_password
 from proxy.ports import StoreError
-from proxy.tier import Tier
+from proxy.tier import Tier, settling
 from proxy.tiers import Tiers
 from proxy.worker import soon
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Mapping
+    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
     from pathlib import Path
 
     from proxy.coder import Coder
@@ -63,6 +65,8 @@ class Storage:
         """What runs behind the requests until the end."""
         self.closing: list[Close] = []
         self.backlog = Backlog(emit)
+        self.kept: KeptEpoch | None = None
+        """The epoch beside the objects, seen to by one worker of a machine."""
         self.epochs = _epochs(site)
         self.link = _link(site, emit)
         self._code = self._coder()
@@ -72,7 +76,7 @@ class Storage:
         tiers = (memory, self._disk(), self._redis(), self._objects())
         there = [tier for tier in tiers if tier is not None]
         self.tiers = Tiers(there, site.clock, emit, self.backlog)
-        self.loops.append(self.tiers.run)
+        self.loops.append(partial(settling, there, site.clock, emit))
 
     def _coder(self) -> Coder:
         keys = wrappers(self._site.config.cache.encryption, self._site.environ)
@@ -122,11 +126,28 @@ class Storage:
             clock=self._site.clock,
             emit=self._emit,
         )
-        if self._slot == 0:  # one for the machine sweeps
-            self.loops.append(objects.run)
+        if self._slot == 0:  # one for the machine sweeps, and agrees on the epoch
+            self.kept = self._kept()
+            self.loops += [objects.run, self.kept.run]
         self.closing.append(objects.aclose)
         known, worthy = self._filter("objects"), worth(settings.min_cost, config.model)
         return Tier("objects", objects, filter=known, worthy=worthy, shared=True)
+
+    def _kept(self) -> KeptEpoch:
+        settings = self._site.config.cache.objects
+        return KeptEpoch(
+            settings.url,
+            self.epochs,
+            secret=self._secret,
+            timeout=float(settings.timeout),
+            alone=self.link is None,
+            clock=self._site.clock,
+            emit=self._emit,
+        )
+
+    def pending(self) -> bool:
+        """Whether the objects may still tell the fleet's epoch."""
+        return self.kept is not None and self.kept.pending
 
     def _filter(self, tag: str) -> Filter | None:
         config, size = self._site.config, self._site.config.cache.redis.filter_bytes
@@ -161,11 +182,12 @@ def _longest(config: Config) -> float:
     return min(_GRACE * ttl + cache.stale_while_revalidate + cache.stale_if_error, PINNED)
 
 
-def checked(config: Config, environ: Mapping[str, str]) -> None:
-    """Whether the settings of the tiers make sense. Raises: ConfigError."""
-    wrappers(config.cache.encryption, environ)
-    redis_password(config, environ)
-    if config.cache.redis.url:
-        parse(config.cache.redis.url)
-    if config.cache.objects.url:
-        place.checked(config.cache.objects.url)
+def tier_checks(config: Config, environ: Mapping[str, str]) -> Iterator[Callable[[], object]]:
+    """What shows whether the settings of the tiers make sense; each raises ConfigError."""
+    cache = config.cache
+    yield partial(wrappers, cache.encryption, environ)
+    yield partial(redis_password, config, environ)
+    if cache.redis.url:
+        yield partial(Link, cache.redis, None, clock=SystemClock(), emit=lambda event: None)
+    if cache.objects.url:
+        yield partial(place.checked, cache.objects.url)

@@ -26,6 +26,7 @@ _PAUSE: Final = 1.0
 """After so many failures in a row, one attempt in so many seconds."""
 _DELETING: Final = 1.0
 """Seconds for a deletion that somebody waits for, as a purge does."""
+_SETTLE_EVERY: Final = 1.0
 _OWED: Final = 10_000
 """Deletions that are tried again until they were made."""
 
@@ -169,3 +170,12 @@ class Tier:
 
     def __repr__(self) -> str:
         return repr(self.store)
+
+
+async def settling(tiers: Sequence[Tier], clock: Clock, emit: Emit) -> None:
+    """Make the deletions that are owed, until cancelled."""
+    while True:
+        await clock.sleep(_SETTLE_EVERY)
+        for tier in tiers:
+            if tier.owed:
+                await tier.settle(clock, emit)

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 _EVER: Final = float("-inf")
 _TURN: Final = 256
 """Items looked up in a row: in a batch of many thousands, other requests come in between."""
-_SETTLE_EVERY: Final = 1.0
-"""Seconds between two attempts to make deletions that are owed."""
 
 
 class _Want(NamedTuple):
@@ -242,13 +240,11 @@ class Tiers:
             had = await tier.delete(key, self._clock, self._emit) or had
         return had
 
-    async def run(self) -> None:
-        """Make the deletions that are owed, until cancelled."""
-        while True:
-            await self._clock.sleep(_SETTLE_EVERY)
-            for tier in self._tiers:
-                if tier.owed:
-                    await tier.settle(self._clock, self._emit)
+    async def drop(self, key: Key) -> None:
+        """Forget what is not shared with other gateways."""
+        for tier in self._tiers:
+            if not tier.shared:
+                await tier.delete(key, self._clock, self._emit)
 
     def __repr__(self) -> str:
         return f"<Tiers {' > '.join(map(repr, self._tiers))}>"

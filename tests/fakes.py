@@ -123,11 +123,11 @@ class FakeLeases:
         self._clock = clock
         self._term = term
 
-    async def acquire(self, name: bytes) -> int | str:
+    async def acquire(self, name: bytes, instead: str = "") -> int | str:
         owner, until = self.board.get(name, (self.address, 0.0))
         if self.failing:
             return 0
-        if owner != self.address and until > self._clock.mono():
+        if owner not in (self.address, instead) and until > self._clock.mono():
             return owner
         self.board[name] = self._held[name] = (self.address, self._clock.mono() + self._term)
         return 0

@@ -149,6 +149,10 @@ class Gateway:
         """The worker that has a connection with this port of its own: one to an upstream."""
         return next(pid for pid in self.workers() if port in _ports(pid)[0])
 
+    def ports(self, pid: int) -> set[int]:
+        """The near ports of a worker's connections: those to upstreams among them."""
+        return _ports(pid)[0]
+
     def clients(self, pid: int) -> set[int]:
         """The far ports of a worker's connections: those of its clients among them."""
         return _ports(pid)[1]

@@ -9,8 +9,12 @@ import socket
 import subprocess
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import redis as driver
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 STARTUP = 10.0
 """Seconds; a busy machine starts slowly."""
@@ -40,20 +44,31 @@ class RedisServer:
     """One server on loopback, without persistence: started again, it is empty."""
 
     def __init__(
-        self, folder: Path, *options: str, port: int = 0, password: str = "", sentinel: str = ""
+        self,
+        folder: Path,
+        *options: str,
+        port: int = 0,
+        password: str = "",
+        sentinel: str = "",
+        host: str = "127.0.0.1",
+        via: Sequence[str] = (),
     ) -> None:
-        """`sentinel`: the rules of one, if it is to be that instead of a server."""
+        """`sentinel`: the rules of one, if it is to be that instead of a server. `host`: where it
+        listens. `via`: a command that runs it, as in a network of its own.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.port = port or free_port()
         self._options = options
         self._password = password
         self._sentinel = sentinel
+        self._host = host
+        self._via = via
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
-        return f"redis://127.0.0.1:{self.port}/0"
+        return f"redis://{self._host}:{self.port}/0"
 
     @property
     def pid(self) -> int:
@@ -62,11 +77,12 @@ class RedisServer:
 
     def client(self) -> driver.Redis:
         """A plain, synchronous client, for looking at what is there."""
-        return driver.Redis(port=self.port, password=self._password or None, socket_timeout=5)
+        password = self._password or None
+        return driver.Redis(self._host, self.port, password=password, socket_timeout=5)
 
     def start(self) -> RedisServer:
         """Returns once it answers."""
-        common = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder)]
+        common = ["--port", str(self.port), "--bind", self._host, "--dir", str(self.folder)]
         if self._sentinel:
             rules = self.folder / "sentinel.conf"
             rules.write_text(self._sentinel)
@@ -75,7 +91,7 @@ class RedisServer:
             common += ["--save", "", "--appendonly", "no", "--requirepass", self._password]
         with (self.folder / f"redis-{self.port}.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [binary(), *common, *self._options],
+                [*self._via, binary(), *common, *self._options],
                 stdout=log,
                 stderr=log,
             )

@@ -70,6 +70,7 @@ class Relay:
         self._whole.set()
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._writers: set[asyncio.StreamWriter] = set()
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, *self._at, ssl=self._tls)
@@ -83,7 +84,10 @@ class Relay:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
+        for writer in self._writers:
+            writer.transport.abort()
         await self._server.wait_closed()
+        await asyncio.sleep(0)
 
     def cut(self) -> None:
         """From now on nothing comes through, either way, and nobody is told."""
@@ -98,8 +102,14 @@ class Relay:
         assert accepting is not None
         self._tasks.add(accepting)
         accepting.add_done_callback(self._tasks.discard)
-        await self._whole.wait()
-        ahead, back = await asyncio.open_connection("127.0.0.1", self._target)
+        self._writers.add(writer)
+        try:
+            await self._whole.wait()
+            ahead, back = await asyncio.open_connection("127.0.0.1", self._target)
+        except (asyncio.CancelledError, OSError):
+            writer.transport.abort()
+            return
+        self._writers.add(back)
         for task in (
             loop.create_task(self._pass(reader, back, self.delay)),
             loop.create_task(self._pass(ahead, writer, 0.0)),
@@ -122,3 +132,4 @@ class Relay:
             pass
         finally:
             writer.close()
+            self._writers.discard(writer)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from proxy.adapters.leases import NoLeases
+from proxy.adapters.memory import Memory
 from proxy.adapters.peers.follow import NoPeers
 from proxy.backlog import Backlog
 from proxy.core.endpoint import recognise
@@ -129,15 +130,18 @@ class Stage:
         statics: Sequence[Static] = (),
         quota: Quota = UNLIMITED,
         below: float = 0.0,
+        keeping: Keeping = KEEPING,
+        clock: FakeClock | None = None,
     ) -> None:
-        """`below`: the share of hits that is too low."""
-        self.clock = FakeClock()
+        """`below`: the share of hits that is too low. `clock`: one that several stages go by."""
+        self.clock = clock or FakeClock()
+        self.keeping = keeping
         self.events: list[Event] = []
         self.upstream = FakeUpstream(*script)
         self.store = FakeStore()
         self.epoch = 0
         tiers = [
-            Tier(f"tier{depth}", store)
+            _tier(f"tier{depth}", store)
             for depth, store in enumerate([self.store] if stores is None else stores)
         ]
         self.backlog = Backlog(self.events.append)
@@ -163,8 +167,8 @@ class Stage:
         limit: int,
     ) -> Pipeline:
         clock, emit = self.clock, self.events.append
-        keeper = Keeper(held, KEEPING, self.unkept, clock=clock, emit=emit, max_entry_bytes=limit)
-        names = rules.control_names
+        keeping, names = self.keeping, rules.control_names
+        keeper = Keeper(held, keeping, self.unkept, clock=clock, emit=emit, max_entry_bytes=limit)
         origin = Origin(self.fleet, keeper, self.quotas, stripped=names, clock=clock, emit=emit)
         recall = Recall(
             held,
@@ -217,6 +221,13 @@ class Stage:
 
     def served(self) -> list[Served]:
         return [event for event in self.events if isinstance(event, Served)]
+
+
+def _tier(name: str, store: Store) -> Tier:
+    """A memory is looked into at once, as it is in a gateway."""
+    if isinstance(store, Memory):
+        return Tier(name, store, peek=store.peek, keep=store.keep)
+    return Tier(name, store)
 
 
 def header(headers: Headers, name: str) -> list[str]:

@@ -8,14 +8,12 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from proxy.cli import check, demo
+import pytest
+
+from proxy.cli import check, demo, serve
 from proxy.config import parse
 from tests.test_config import EXAMPLE, uncommented
-
-if TYPE_CHECKING:
-    import pytest
 
 FULL = uncommented(EXAMPLE.read_text(encoding="utf-8"))
 
@@ -25,6 +23,7 @@ def parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True)
     check.add(commands)
     demo.add(commands)
+    serve.add(commands)
     return parser
 
 
@@ -130,3 +129,76 @@ def test_the_demo_says_where_it_is_and_ends_on_a_signal() -> None:
     assert "no model behind it" in said
     assert labelled == "true"
     assert code == 0
+
+
+SECRETS = {"SHORT": "hunter2", "NO_KEY": "hunter2 is no key", "ONE": "same", "TWO": "same"}
+TENANT = '[[tenant]]\nname = "{}"\nkey_env = "{}"\n'
+BAD = {
+    '[cache.redis]\nurl = "redis://:hunter2@host:port"': "$.cache.redis.url",
+    '[cache.redis]\nurl = "http://:hunter2@host"': "$.cache.redis.url",
+    '[cache.redis]\nurl = "rediss://host"\nca_file = "/none"': "$.cache.redis.ca_file",
+    '[cache.objects]\nurl = "s3:bucket"': "$.cache.objects.url",
+    '[cache.encryption]\nkey = "vault:x"': "$.cache.encryption.key",
+    '[cache.encryption]\nkey = "env:NO_KEY"': "$.cache.encryption.key",
+    '[cache.encryption]\nkey = "file:/none"': "$.cache.encryption.key",
+    '[cache.encryption]\nold_keys = ["file:/none"]': "$.cache.encryption.key",
+    '[peers]\nsecret_env = "SHORT"': "$.peers.secret_env",
+    '[cache]\ncalendars = ["NOPE"]': "$.cache.calendars[0]",
+    f"{TENANT.format('a', 'ONE')}{TENANT.format('b', 'TWO')}": "$.tenant[1].key_env",
+}
+
+
+@pytest.mark.parametrize("name", ["check", "serve"])
+@pytest.mark.parametrize("bad", BAD)
+def test_what_cannot_be_used_is_one_line_with_the_setting_and_without_secrets(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    bad: str,
+) -> None:
+    for variable, value in SECRETS.items():
+        monkeypatch.setenv(variable, value)
+    path = tmp_path / "bad.toml"
+    path.write_text(bad + '\n[[upstream]]\nname = "u"\nurl = "http://127.0.0.1:1/v1"\n')
+
+    code = command(name, *(["--config"] if name == "serve" else []), str(path))
+
+    said = capsys.readouterr()
+    assert (code, said.out) == (2, "")
+    assert said.err.count("\n") == 1
+    assert BAD[bad] in said.err
+    assert "hunter2" not in said.err
+    assert "same\n" not in said.err
+
+
+UNSET = (
+    '[admin]\ntoken_env = "GONE"\n[peers]\nsecret_env = "GONE"\n'
+    '[cache.redis]\nurl = "redis://host"\npassword_env = "GONE"\n'
+    '[cache.encryption]\nkey = "env:GONE"\n'
+    '[[upstream]]\nname = "u"\nurl = "http://127.0.0.1:1/v1"\nkey_env = "GONE"\n'
+    '[[tenant]]\nname = "a"\nkey_env = "GONE"\n'
+)
+
+
+def test_variables_that_only_the_gateway_has_are_no_mistake_in_a_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(UNSET)
+
+    assert command("check", str(path)) == 0
+    assert capsys.readouterr().out.count("# not set") == 6
+    assert command("serve", "--config", str(path)) == 2
+    assert "GONE is not set" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "url", ["redis://me:hunter2@host/0", "redis://:hun@ter2/hunter2@host:1/0", "rediss://hunter2@h"]
+)
+def test_a_password_inside_a_url_is_not_shown(url: str) -> None:
+    printed = "\n".join(check.effective(parse(f'[cache.redis]\nurl = "{url}"'), {}))
+
+    assert "hunter2" not in printed
+    assert "ter2" not in printed
+    assert f"***@{url.rpartition('@')[2]}" in printed

@@ -96,6 +96,19 @@ async def test_the_first_to_ask_has_it_and_the_others_learn_who(client: driver.R
     assert await b.leases.acquire(b"o" * 40) != "a:1"
 
 
+async def test_it_is_taken_away_from_the_owner_that_is_named_only(client: driver.Redis) -> None:
+    a, b, c = Gateway(client, "a:1"), Gateway(client, "b:1"), Gateway(client, "c:1")
+    first = await a.token()
+    taken = await b.leases.acquire(NAME, "a:1")
+
+    assert isinstance(taken, int)
+    assert taken > first
+    assert await c.leases.acquire(NAME, "a:1") == "b:1"
+    await a.leases.renew()
+    await a.leases.release(NAME)
+    assert await c.leases.acquire(NAME) == "b:1"
+
+
 async def test_another_epoch_is_another_flight(client: driver.Redis) -> None:
     a, b = Gateway(client, "a:1"), Gateway(client, "b:1")
     await a.token()
@@ -467,3 +480,19 @@ async def test_a_gateway_that_is_gone_is_replaced_within_the_term(
         waited = clock.mono() - gone
 
     assert waited < TERM + 0.3
+
+
+async def test_what_was_refused_is_not_given_back(
+    alone: tuple[RedisServer, RedisLeases],
+) -> None:
+    """It would succeed, and look as if Redis took writes again."""
+    server, leases = alone
+    with server.client() as client:
+        client.config_set("min-replicas-to-write", 1)
+        client.config_resetstat()
+        found = await leases.acquire(NAME)
+        await leases.release(NAME)
+        ran = client.info("commandstats")["cmdstat_eval"]
+
+    assert found == 0
+    assert (ran["calls"], ran["failed_calls"]) == (1, 1)

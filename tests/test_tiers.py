@@ -293,16 +293,15 @@ class CountedStore(FakeStore):
 
 
 class Far:
-    """A near tier and one far away with a filter, and perhaps one for what is used again."""
+    """A near tier and one far away with a filter."""
 
-    def __init__(self, *known: Key, worthy: bool = True) -> None:
+    def __init__(self, *known: Key) -> None:
         self.events: list[Event] = []
-        self.near, self.far, self.deep = FakeStore(), CountedStore(), FakeStore()
+        self.near, self.far = FakeStore(), CountedStore()
         self.backlog = Backlog(self.events.append)
         tiers = [
             Tier("near", self.near),
             Tier("far", self.far, filter=Sieve(*known), shared=True),
-            Tier("deep", self.deep, worthy=lambda entry: worthy, shared=True, filter=Sieve()),
         ]
         self.clock = FakeClock(NOW)
         self.tiers = Tiers(tiers, self.clock, self.events.append, self.backlog)
@@ -352,37 +351,6 @@ async def test_all_keys_of_a_request_are_asked_for_at_once() -> None:
     assert running == 3
 
 
-async def test_an_answer_goes_to_a_demanding_tier_when_it_is_used_again_and_once() -> None:
-    far = Far()
-    await far.tiers.put(answer())
-    assert not far.deep.data
-
-    for _ in range(3):
-        far.tiers.used(answer())
-    assert len(far.backlog) == 1
-    await far.backlog.drain()
-    assert list(far.deep.data) == [answer().key]
-
-
-async def test_a_demanding_tier_takes_no_cheap_answers() -> None:
-    far = Far(worthy=False)
-    far.tiers.used(answer())
-    await far.backlog.drain()
-
-    assert not far.deep.data
-
-
-async def test_a_newer_answer_drives_the_older_one_out_of_a_demanding_tier() -> None:
-    """It would come up again there once the nearer tiers have forgotten the newer one."""
-    far = Far()
-    far.tiers.used(answer())
-    await far.backlog.drain()
-    await far.tiers.put(answer(asked=NOW + 1.0))
-    await far.backlog.drain()
-
-    assert not far.deep.data
-
-
 async def test_what_may_have_been_purged_unheard_is_believed_of_shared_tiers_only() -> None:
     far = Far(LOOKUP.key)
     await far.near.put(answer(), NOW)
@@ -404,6 +372,31 @@ async def test_what_is_hoped_to_be_newer_is_looked_for_farther_away() -> None:
 
     assert await far.tiers.find(LOOKUP) == Found(answer(), "near", "exact")
     assert await far.tiers.find(LOOKUP, beyond=answer().asked) == Found(newer, "far", "exact")
+
+
+async def test_an_alias_at_hand_hides_no_newer_answer_farther_away() -> None:
+    """It stands beside the exact answer, in every tier that has that, and is current for ever."""
+    far = Far(LOOKUP.key)
+    old = answer(created=NOW - 5.0, ttl=1.0, stale_if_error=99.0)
+    newer = answer(asked=NOW + 1.0)
+    await far.near.put(old, NOW)
+    await far.near.put(pointer(), NOW)
+    await far.far.put(newer, NOW)
+
+    assert await far.tiers.find(LOOKUP) == Found(newer, "far", "exact")
+
+
+async def test_what_a_newer_alias_points_to_is_looked_for_farther_away() -> None:
+    """Another gateway refreshed the answer by a spelling of its own, so under another key."""
+    far = Far(*filter(None, (LOOKUP.normalized, entry("new").key)))
+    old = answer(key=entry("old").key)
+    newer = answer(key=entry("new").key, asked=old.asked + 1.0)
+    await far.near.put(old, NOW)
+    await far.near.put(pointer(target=old.key, asked=old.asked), NOW)
+    await far.far.put(newer, NOW)
+    await far.far.put(pointer(target=newer.key, asked=newer.asked), NOW)
+
+    assert await far.tiers.find(LOOKUP, beyond=old.asked) == Found(newer, "far", "normalized")
 
 
 async def test_an_alias_that_leads_nowhere_hides_no_exact_answer_farther_away() -> None:

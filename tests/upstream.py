@@ -82,6 +82,13 @@ class _Wire(asyncio.StreamReaderProtocol):
         super().__init__(reader, server.connected)
         self.gone = asyncio.Event()
 
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # Else what follows a head would wait 40 ms for its acknowledgement: of a listening socket
+        # that was handed to the loop the loop does not know that it is TCP.
+        end: socket.socket = transport.get_extra_info("socket")
+        end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        super().connection_made(transport)
+
     def eof_received(self) -> bool | None:
         self.gone.set()
         return super().eof_received()

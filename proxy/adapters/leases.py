@@ -36,7 +36,7 @@ _TOKEN: Final = b"\0token"
 class NoLeases:
     """For a single worker: whoever asks may fly."""
 
-    async def acquire(self, name: bytes) -> int | str:
+    async def acquire(self, name: bytes, instead: str = "") -> int | str:
         """0: nobody else can have it."""
         return 0
 
@@ -94,9 +94,10 @@ class Leases:
     def __repr__(self) -> str:
         return f"<Leases {self._address} holds {len(self._held)}>"
 
-    async def acquire(self, name: bytes) -> int | str:
-        """The address of the worker that holds it, or 0: this one does, or nobody can say. No
-        token: what one machine's workers write is ordered by when it was asked for."""
+    async def acquire(self, name: bytes, instead: str = "") -> int | str:
+        """The address of the worker that holds it, or 0: this one does, or nobody can say. It is
+        taken away from nobody: inside a machine, who lives can be reached. No token: what one
+        machine's workers write is ordered by when it was asked for."""
         owner = self._owner(name)
         if owner is not None and owner != self._address:
             return owner

@@ -68,11 +68,14 @@ class Log:
             self._notice(_told(event))
 
     def _notice(self, told: Notice) -> None:
+        if told["event"] not in _REPEATING:
+            self._add(told)
+            return
         now = self._now()
-        # Numbers differ each time; the words say whether it is the same trouble.
+        # Numbers differ each time; the words, none a client's, say whether it is the same trouble.
         words = tuple(value for value in told.values() if isinstance(value, str))
         last, missed = self._told.get(words, (-QUIET_SECONDS, 0))
-        if told["event"] in _REPEATING and 0 <= now - last < QUIET_SECONDS:
+        if 0 <= now - last < QUIET_SECONDS:
             self._told[words] = last, missed + 1
             return
         self._told[words] = now, 0

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +14,8 @@ import msgspec
 
 from proxy.adapters.calendars import closings
 from proxy.adapters.clock import SystemClock
-from proxy.config import ConfigError, load
+from proxy.adapters.redis.url import masked
+from proxy.config import Config, ConfigError, UnsetError, load
 from proxy.core.rules import exchanges
 from proxy.quantity import Duration, Size
 
@@ -37,12 +39,23 @@ def run(args: argparse.Namespace) -> int:
     """Print the effective settings as TOML; 2 and one line on standard error for a bad file."""
     try:
         config = load(args.file)
+        _tried(config, os.environ)
         closings(exchanges(config), SystemClock.now())
     except ConfigError as error:
         print(f"hotprefix: {error}", file=sys.stderr)
         return 2
     print("\n".join(effective(config, os.environ)))
     return 0
+
+
+def _tried(config: Config, environment: Mapping[str, str]) -> None:
+    """Whether it makes sense all together. Raises: ConfigError."""
+    # The gateway's libraries take 0.3 s to load: no other command pays for them.
+    from proxy.app import checks
+
+    for check in checks(config, environment):
+        with suppress(UnsetError):  # the gateway's environment may have it, and it is remarked
+            check()
 
 
 def effective(config: msgspec.Struct, environment: Mapping[str, str]) -> Iterator[str]:
@@ -58,7 +71,8 @@ def _table(table: msgspec.Struct, path: str, environment: Mapping[str, str]) -> 
     nested = {name: value for name, value in values.items() if _is_nested(value)}
     for name, value in values.items():
         if name not in nested:
-            yield f"{name} = {_literal(value)}{_remark(name, value, environment)}"
+            shown = masked(value) if (path, name) == ("cache.redis", "url") else value
+            yield f"{name} = {_literal(shown)}{_remark(name, value, environment)}"
     for name, value in nested.items():
         below = f"{path}.{name}" if path else name
         for one in value if isinstance(value, tuple) else [value]:
@@ -73,9 +87,12 @@ def _is_nested(value: object) -> bool:
 
 
 def _remark(name: str, value: object, environment: Mapping[str, str]) -> str:
-    if not name.endswith("_env") or not isinstance(value, str) or not value:
+    if not isinstance(value, str):
         return ""
-    return "  # set" if environment.get(value) else "  # not set"
+    variable = value if name.endswith("_env") else value.partition("env:")[2] * (name == "key")
+    if not variable:
+        return ""
+    return "  # set" if environment.get(variable) else "  # not set"
 
 
 def _literal(value: Any) -> str:
@@ -90,8 +107,8 @@ def _literal(value: Any) -> str:
             return f"[{', '.join(_literal(one) for one in value)}]"
         case str():
             # A JSON string is a TOML string, but for DEL, which TOML wants escaped.
-            masked = _USERINFO.sub("***", value)
-            return json.dumps(masked, ensure_ascii=False).replace("\x7f", "\\u007f")
+            hidden = _USERINFO.sub("***", value)
+            return json.dumps(hidden, ensure_ascii=False).replace("\x7f", "\\u007f")
         case _:
             return repr(value)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from blake3 import blake3
 
-from proxy.config import Config, ConfigError
+from proxy.config import Config, ConfigError, UnsetError
 from proxy.core import controls, tenant
 from proxy.core.canonical import ECHOED, INERT
 from proxy.core.controls import HEADER_NAMES, OWN_NAMES
@@ -129,7 +129,7 @@ def _secret(variable: str, secrets: Mapping[str, str]) -> bytes:
 
 def _value(variable: str, secrets: Mapping[str, str], where: str) -> str:
     if not (value := secrets.get(variable, "")):
-        raise ConfigError(f"the variable {variable} is not set - at `{where}`")
+        raise UnsetError(f"the variable {variable} is not set - at `{where}`")
     return value
 
 

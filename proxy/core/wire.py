@@ -39,6 +39,8 @@ _ZSTD: Final = 1
 _OPEN: Final = 0
 _SEALED: Final = 1
 
+AHEAD: Final = 86400.0
+"""Seconds by which no clock is wrong."""
 COMPRESS_ABOVE: Final = 1024
 """Bytes from which compressing pays: 8 microseconds buy half of the space."""
 LARGEST: Final = 1 << 28
@@ -47,6 +49,10 @@ LARGEST: Final = 1 << 28
 _encoder: Final = msgspec.msgpack.Encoder()
 _entries: Final = msgspec.msgpack.Decoder(Entry)
 _aliases: Final = msgspec.msgpack.Decoder(Alias)
+# How an array of exactly as many members begins: the decoders would pass over further ones, and
+# put defaults in place of missing ones.
+_ENTRY_HEAD: Final = b"\xdc" + len(msgspec.structs.fields(Entry)).to_bytes(2, "big")
+_ALIAS_HEAD: Final = bytes([0x90 + len(msgspec.structs.fields(Alias))])
 
 # A zstd context costs ten times what it does for 1 kB, and may not be used by two threads at
 # once. Taking one off a list and putting it back is atomic in itself.
@@ -69,7 +75,9 @@ class Header(NamedTuple):
 
     def outranks(self, other: Header) -> bool:
         """Whether `other` comes too late to replace this: it was asked for earlier, or by an owner
-        that had lost its lease to this one's."""
+        that had lost its lease to this one's. What comes from the future was written by nobody."""
+        if self.asked > other.asked + AHEAD:
+            return False
         fenced = self.fence and other.fence and self.fence > other.fence
         return self.asked > other.asked or bool(fenced)
 
@@ -142,9 +150,11 @@ def _head(stored: Stored, coding: int, sealing: int) -> bytes:
 
 def _read(payload: bytes | memoryview, kind: int) -> Stored | None:
     try:
-        if kind == _ENTRY:
+        if kind == _ENTRY and payload[: len(_ENTRY_HEAD)] == _ENTRY_HEAD:
             return _entries.decode(payload)
-        return _aliases.decode(payload) if kind == _ALIAS else None
+        if kind == _ALIAS and payload[: len(_ALIAS_HEAD)] == _ALIAS_HEAD:
+            return _aliases.decode(payload)
+        return None
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
 

@@ -44,10 +44,13 @@ class Origin(asyncio.Protocol):
             if len(held) < size:
                 break
             assert self._transport is not None
-            streamed = held.find(b'"stream":true', end, size) >= 0
-            self._transport.write(_STREAM if streamed else _JSON)
+            self._transport.write(self.answered(held[:size]))
             held = held[size:]
         self._held = held
+
+    def answered(self, request: bytes) -> bytes:
+        """What is sent back."""
+        return _STREAM if b'"stream":true' in request else _JSON
 
 
 async def _serve(port: int) -> None:

@@ -152,12 +152,14 @@ def test_an_entry_does_not_pass_for_an_alias() -> None:
     assert wire.decode(sealed(data[:1] + b"\x02" + data[2:-16]), KEY) is None
 
 
-def test_a_later_field_of_the_same_version_is_overlooked() -> None:
-    data = wire.encode(entry())
+@pytest.mark.parametrize("value", [entry(), Alias(KEY, Tenant(b"t" * 16), KEY, 1.0, 2.0)])
+def test_more_or_fewer_fields_than_this_version_has_are_a_miss(value: Stored) -> None:
+    data = wire.encode(value)
     fields = msgspec.msgpack.decode(data[44:-16])
-    longer = msgspec.msgpack.encode([*fields, "new"])
+    for other in ([*fields, "new"], fields[:-1]):
+        assert wire.decode(sealed(data[:44] + msgspec.msgpack.encode(other)), KEY) is None
 
-    assert wire.decode(sealed(data[:44] + longer), KEY) == entry()
+    assert wire.decode(sealed(data[:44] + msgspec.msgpack.encode(fields)), KEY) == value
 
 
 def test_a_key_that_is_too_short_finds_nothing() -> None:
@@ -262,6 +264,7 @@ def test_another_tenant_in_front_than_inside_is_a_miss() -> None:
         ((10.0, 5), (11.0, 0), False),
         ((10.0, 0), (11.0, 4), False),
         ((10.0, 4), (11.0, 5), False),
+        ((11.0 + wire.AHEAD, 9), (10.0, 8), False),
     ],
 )
 def test_who_asked_earlier_or_lost_the_lease_comes_too_late(

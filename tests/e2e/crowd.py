@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tests import answers, sse
-from tests.client import NOTHING, Connection, Got, answer, spelled
+from tests.client import NOTHING, Connection, CutError, Got, spelled
 from tests.reply import JSON_TYPE, body, events
 
 if TYPE_CHECKING:
@@ -24,12 +25,22 @@ ASKED: Json = {"model": "m-small", "messages": [{"role": "user", "content": "all
 
 
 @dataclass
+class First:
+    """The first bytes of a body."""
+
+    came: asyncio.Event = field(default_factory=asyncio.Event)
+    at: float = 0.0
+    """When; by `time.perf_counter`."""
+
+
+@dataclass
 class Member:
     """One client: where it is connected and what it will have got."""
 
     connection: Connection
     stream: bool
     task: asyncio.Task[Got]
+    first: First = field(default_factory=First)
 
     @property
     def got(self) -> Got:
@@ -56,32 +67,50 @@ def in_both_forms(text: str, gate: Gate | None = None) -> Callable[[Seen], Reply
     return script
 
 
-def request(upstream: Channel, stream: bool, headers: Headers = ()) -> bytes:
+def request(upstream: Channel, stream: bool, headers: Headers = (), asked: Json = ASKED) -> bytes:
     given = [("Authorization", f"Bearer {upstream.key}"), JSON_TYPE, *headers]
-    sent = json.dumps({**ASKED, "stream": True} if stream else ASKED).encode()
+    sent = json.dumps({**asked, "stream": True} if stream else asked).encode()
     return spelled("POST", "/v1/chat/completions", given, sent)
 
 
-async def join(gateway: Gateway, upstream: Channel, stream: bool, headers: Headers = ()) -> Member:
+async def join(
+    gateway: Gateway,
+    upstream: Channel,
+    stream: bool,
+    headers: Headers = (),
+    asked: Json = ASKED,
+) -> Member:
     """Connect and ask; the answer is awaited in the background."""
-    connection = await Connection.to(gateway.port)
-    await connection.send(request(upstream, stream, headers))
-    return Member(connection, stream, asyncio.create_task(_answer(connection)))
+    connection, first = await Connection.to(gateway.port), First()
+    await connection.send(request(upstream, stream, headers, asked))
+    return Member(connection, stream, asyncio.create_task(_answer(connection, first)), first)
 
 
-async def _answer(connection: Connection) -> Got:
+async def _answer(connection: Connection, first: First) -> Got:
+    head, body = NOTHING, b""
     async with connection:
         try:
-            return await answer(connection)
+            head = await connection.head()
+            body = await _begun(connection, first)
+            return Got(head, body + await connection.rest(), complete=True)
+        except CutError as error:
+            return Got(head, body + error.body, complete=False)
         except (ConnectionError, asyncio.IncompleteReadError):
             return Got(NOTHING, b"", complete=False)  # its worker died
 
 
+async def _begun(connection: Connection, first: First) -> bytes:
+    piece = await connection.piece()
+    first.at = time.perf_counter()
+    first.came.set()
+    return piece
+
+
 async def gather(
-    gateway: Gateway, upstream: Channel, size: int, headers: Headers = ()
+    gateway: Gateway, upstream: Channel, size: int, headers: Headers = (), asked: Json = ASKED
 ) -> list[Member]:
     """As many clients, every other one a stream, all asking now."""
-    joining = (join(gateway, upstream, i % 2 == 1, headers) for i in range(size))
+    joining = (join(gateway, upstream, i % 2 == 1, headers, asked) for i in range(size))
     return list(await asyncio.gather(*joining))
 
 

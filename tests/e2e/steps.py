@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from tests.e2e.conftest import Start
     from tests.gateway import Gateway, Settings
+    from tests.redis_server import RedisServer
     from tests.upstream import Channel
 
 Step: TypeAlias = dict[str, Any]
@@ -65,6 +66,8 @@ class Case:
     env: Callable[[Channel], dict[str, str]] | None = None
     gateways: int = 1
     """More than one share a disk and are named gw1, gw2, … in `via`."""
+    redis: bool = False
+    """Each has a disk of its own, and they share a Redis."""
     act: Callable[[Run, Step], Awaitable[None]] | None = None
     """What `admin` and `fault` steps mean here."""
     scale: float = 1.0
@@ -81,6 +84,7 @@ class Run:
     gateways: list[Gateway]
     upstream: Channel
     start: Start
+    redis: RedisServer | None = None
     answers: list[Answer] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
     """What `act` saw, for the check to look into."""
@@ -173,7 +177,10 @@ class Run:
         gateway = self.gateways[int(via.removeprefix("gw")) - 1]
         async with await Connection.to(gateway.port) as connection:
             await connection.send(self._spelled(step))
-            head = await connection.head()
+            try:
+                head = await connection.head()
+            except (ConnectionError, asyncio.IncompleteReadError):
+                return Answer(NOTHING, b"", complete=False)  # the gateway died
             rate = 1024 / self.case.scale if "read_rate" in step else 0.0
             try:
                 return Answer(head, await _read(connection, rate), complete=True)

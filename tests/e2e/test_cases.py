@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e.checks import clients, identity, outcomes, stampede, streams
+from tests.e2e import fleet
+from tests.e2e.checks import clients, gateways, identity, outcomes, stampede, stored, streams
 from tests.e2e.checks.registry import CASES
 from tests.e2e.steps import Run
+from tests.redis_server import RedisServer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.e2e.conftest import Start
     from tests.gateway import Gateway
     from tests.upstream import Channel
 
-CHECKS = (clients, identity, outcomes, stampede, streams)
+CHECKS = (clients, gateways, identity, outcomes, stampede, stored, streams)
 """Importing them fills `CASES`."""
 
 LEFT_OUT = {
     "fa-embedder-changed": "needs the semantic tier",
     "fa-ghost-after-delete": "needs the semantic tier",
     "fa-half-written": "needs the semantic tier and Redis",
-    "sf-lock-holder-dies": "needs Redis; between workers: test_workers.py, a killed owner",
-    "sf-lock-owner-token": "needs Redis; between workers: the tests of the leases",
-    "sf-lock-ttl-too-short": "needs Redis; between workers: test_workers.py, a long answer",
     "st-client-session-recycled": "needs a reload of the configuration without a restart",
-    "store-old-format": "needs Redis; on disk: test_workers.py and the tests of the entry format",
     "tn-semantic-neighbour": "needs the semantic tier",
 }
 """Cases that this release cannot play, with the reason."""
@@ -48,6 +48,12 @@ def test_every_case_is_checked_or_left_out_for_a_reason() -> None:
     assert not set(CASES) & set(LEFT_OUT)
 
 
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[RedisServer]:
+    with RedisServer(tmp_path / "redis") as server:
+        yield server
+
+
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", sorted(CASES))
 async def test_case(
@@ -58,12 +64,17 @@ async def test_case(
         case.change(steps)
     if case.script is not None:
         case.script(upstream)
-    gateways: list[Gateway]
-    if case.settings is None and case.gateways == 1 and case.act is None:
-        gateways = [request.getfixturevalue("gateway")]
+    found: list[Gateway]
+    server = None
+    if case.redis:
+        server = request.getfixturevalue("redis")
+        own = {} if case.settings is None else case.settings(upstream)
+        found = list(fleet.gateways(start, server.url, case.gateways, fleet.PATIENT, own))
+    elif case.settings is None and case.gateways == 1 and case.act is None:
+        found = [request.getfixturevalue("gateway")]
     else:
-        gateways = _own(name, start, upstream)
-    run = Run(case, gateways, upstream, start)
+        found = _own(name, start, upstream)
+    run = Run(case, found, upstream, start, server)
 
     await run.steps(steps)
     await case.check(run)

@@ -159,7 +159,13 @@ async def test_who_leaves_in_the_middle_of_a_request_leaves_nothing(
 async def test_what_was_purged_or_has_expired_is_asked_for_again(
     start: Start, upstream: Channel
 ) -> None:
-    cache = {"ttl": "400ms", "jitter": 0.0, "stale_while_revalidate": 0, "stale_if_error": 0}
+    cache = {
+        "ttl": "400ms",
+        "jitter": 0.0,
+        "stale_while_revalidate": 0,
+        "stale_if_error": 0,
+        "early_refresh": 0.0,
+    }
     gateway, known = start({"cache": cache}), request(upstream, "a")
     async with await Connection.to(gateway.port) as connection:
         await again(connection, known, 3)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 EVENTS = answers.chat_events(["one ", "answer ", "for all"], usage=answers.USAGE)
 TEXT = "one answer for all"
+PUNCTUAL = {"jitter": 0.0, "early_refresh": 0.0}
+"""Nothing is refreshed before its time, which is the same for all."""
 
 
 @pytest.fixture
@@ -247,7 +249,7 @@ async def test_a_regenerating_request_does_not_join_an_older_flight(
 async def test_a_stale_answer_is_refreshed_once(
     start: Start, upstream: Channel, slow: bool
 ) -> None:
-    gateway = start({"cache": {"ttl": "500ms", "jitter": 0.0, "stale_while_revalidate": "1m"}})
+    gateway = start({"cache": {"ttl": "500ms", "stale_while_revalidate": "1m", **PUNCTUAL}})
     await post(gateway.port, upstream.key, crowd.ASKED)
     gate = upstream.gate()
     upstream.reply(body(answers.chat("#2"), hold=gate))
@@ -267,7 +269,7 @@ async def test_a_stale_answer_is_refreshed_once(
 async def test_when_the_upstream_fails_what_is_stored_is_served(
     start: Start, upstream: Channel
 ) -> None:
-    cache = {"ttl": "300ms", "jitter": 0.0, "stale_while_revalidate": 0, "stale_if_error": "1m"}
+    cache = {"ttl": "300ms", "stale_while_revalidate": 0, "stale_if_error": "1m", **PUNCTUAL}
     gateway = start({"cache": cache})
     await post(gateway.port, upstream.key, crowd.ASKED)
     failing = body(answers.error("down"), status=503)

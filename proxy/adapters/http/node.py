@@ -185,7 +185,7 @@ class Http:
             protocol = connection.protocol
             assert isinstance(protocol, Protocol)
             # What came since its last answer, unasked, would be taken for this one's.
-            doubtful = protocol.should_close or protocol.idle_since <= self._distrusted
+            doubtful = protocol.should_close or protocol.idle_since < self._distrusted
             if not (protocol.used and doubtful):
                 return Exchange(connection, protocol)
             connection.close()

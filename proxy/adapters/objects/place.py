@@ -31,6 +31,7 @@ _URL: Final = re.compile(r"(?:s3|gs|az)://[^/?#]+(?:/[^?#]*)?|file:///[^?#]+|mem
 _PATIENCE: Final = timedelta(seconds=30)
 _CONNECTING: Final = timedelta(seconds=5)
 _RETRIES: Final = 2
+_NOTE: Final = 1024
 
 
 def checked(url: str) -> str:
@@ -68,6 +69,15 @@ class Place:
             return bytes(await answer.bytes_async())
         except FileNotFoundError:
             return None
+
+    async def note(self, name: str) -> tuple[bytes, Seen]:
+        """A few bytes that lie beside the objects; none if they are not there, or are many."""
+        try:
+            answer = await obstore.get_async(self._store(), name)
+            small = answer.meta["size"] <= _NOTE
+            return bytes(await answer.bytes_async()) if small else b"", _seen(answer.meta, b"")
+        except FileNotFoundError:
+            return b"", Seen(None, {})
 
     async def see(self, name: str) -> Seen:
         """What is there now."""

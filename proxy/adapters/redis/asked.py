@@ -30,6 +30,11 @@ class LinkError(StoreError):
         super().__init__(TIER, code)
         self.code = code
 
+    @property
+    def refused(self) -> bool:
+        """Whether it is certain that nothing was done: Redis said so, or was not even asked."""
+        return self.code.isupper() or self.code in (OPEN, UNKNOWN)
+
 
 class Asked(Call):
     """It goes to a server, perhaps to another one after that."""

@@ -77,10 +77,12 @@ class Feed:
         clock: Clock,
         emit: Emit,
         path: Path | None = None,
+        elsewhere: Callable[[], bool] = lambda: False,
     ) -> None:
         """`on_purge`: forget a key that another gateway purged; this one's come back too.
         `on_gap`: purges may have been missed, so nothing near can be trusted. `path`: a file that
         outlives a restart together with what is stored on disk; None: nothing does.
+        `elsewhere`: whether the epoch may yet be heard from another place than Redis.
         """
         self._link = link
         self._epochs = epochs
@@ -88,6 +90,7 @@ class Feed:
         self._on_gap = on_gap
         self._clock = clock
         self._emit = emit
+        self._elsewhere = elsewhere
         self._keys = link.name("fleet", "epoch"), link.name("fleet", "purges")
         self._teller = Teller(link, self._keys[1], clock)
         self._place = Place(path)
@@ -161,7 +164,7 @@ class Feed:
                 await self._learn(there)
         else:
             self._absent = now if self._absent is None else self._absent
-            if epochs.provisional and now - self._absent < _SHY:
+            if epochs.provisional and (now - self._absent < _SHY or self._elsewhere()):
                 return
         if there < epochs.current() or now - self._renewed_at >= _RENEW_EVERY:
             await self._say()

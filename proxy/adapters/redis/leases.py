@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from proxy.adapters.redis.asked import LinkError
 from proxy.ports import StoreError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _TAKE: Final = """
 local held = redis.call('GET', KEYS[1])
 local token, owner
 if held then token, owner = string.match(held, '^(%d+)|(.+)$') end
-if owner and owner ~= ARGV[1] then return owner end
+if owner and owner ~= ARGV[1] and owner ~= ARGV[5] then return owner end
 local time = redis.call('TIME')
 local next = time[1] * 1000000 + time[2]
 local last = tonumber(redis.call('GET', KEYS[2]) or '') or 0
@@ -71,8 +72,10 @@ class _Held:
     """`token` 0: perhaps, the answer did not arrive."""
 
     token: int
-    users: int
+    users: int = 0
     """Flights of this name: a purge lets a second one start beside the first."""
+    there: bool = False
+    """Whether Redis may have it."""
 
 
 class RedisLeases:
@@ -105,15 +108,15 @@ class RedisLeases:
     def __repr__(self) -> str:
         return f"<RedisLeases {self._address} holds {len(self._held)}>"
 
-    async def acquire(self, name: bytes) -> int | str:
+    async def acquire(self, name: bytes, instead: str = "") -> int | str:
         """As in `ports.Leases`. The token of a name grows with each holder, across restarts and
         failovers of Redis too."""
         floor = self._highest + 1
-        args = (self._address, self._term, round(1000 * _REMEMBERED), floor)
+        args = (self._address, self._term, round(1000 * _REMEMBERED), floor, instead)
         try:
             found = await self._link.script(_TAKE, self._keys(name), args, write=True)
-        except StoreError:
-            return await self._alone(name)
+        except StoreError as error:
+            return await self._alone(name, error)
         except asyncio.CancelledError:
             self._stray(name)
             raise
@@ -121,7 +124,7 @@ class RedisLeases:
             return found.decode(errors="replace")
         if not isinstance(found, int):
             return await self._alone(name)
-        self._hold(name, found)
+        self._hold(name, found, there=True)
         return found
 
     async def release(self, name: bytes) -> None:
@@ -132,7 +135,8 @@ class RedisLeases:
             if held.users:
                 return
             del self._held[name]
-            await self._free(name, held.token)
+            if held.there:
+                await self._free(name, held.token)
         await self._local.release(name)
 
     async def run(self) -> None:
@@ -153,20 +157,23 @@ class RedisLeases:
         for start in range(0, len(strays), _TOGETHER):
             await asyncio.gather(*(self._free(name, 0) for name in strays[start:][:_TOGETHER]))
 
-    async def _alone(self, name: bytes) -> int | str:
-        """Without Redis. It may have granted the lease all the same, and only the answer was
-        late: so it is given back too."""
+    async def _alone(self, name: bytes, error: StoreError | None = None) -> int | str:
+        """Without Redis. Unless it refused, it may have granted the lease all the same, and only
+        the answer was late: so it is given back too."""
+        # Giving back what is not there would succeed, which looks as if Redis took writes.
+        there = not (isinstance(error, LinkError) and error.refused)
         found = await self._local.acquire(name)
-        if isinstance(found, str):
+        if not isinstance(found, str):
+            self._hold(name, 0, there=there)
+        elif there:
             self._stray(name)
-        else:
-            self._hold(name, 0)
         return found
 
-    def _hold(self, name: bytes, token: int) -> None:
+    def _hold(self, name: bytes, token: int, *, there: bool) -> None:
         self._highest = max(self._highest, token)
-        held = self._held.setdefault(name, _Held(token, 0))
+        held = self._held.setdefault(name, _Held(token))
         held.token = token or held.token
+        held.there = held.there or there
         held.users += 1
 
     def _stray(self, name: bytes) -> None:

@@ -244,4 +244,5 @@ def _tls(target: Target, ca_file: str) -> ssl.SSLContext | None:
     try:
         return ssl.create_default_context(cafile=ca_file or None) if target.tls else None
     except OSError as error:  # An SSLError is one: a file without certificates.
-        raise ConfigError(f"cache.redis.ca_file: cannot be used: {error}") from error
+        said = f"cannot be used: {error}"
+        raise ConfigError(f"{said} - at `$.cache.redis.ca_file`") from error

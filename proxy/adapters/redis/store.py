@@ -27,7 +27,7 @@ local head = redis.pcall('GETRANGE', KEYS[1], 0, {wire.HEAD - 1})
 if type(head) == 'string' and #head == {wire.HEAD} and head:byte(1) == {wire.VERSION} then
   local there, expires, held = struct.unpack('>ddI8', head, 5)
   local later = there > asked or (fence > 0 and held > fence)
-  if later and expires > tonumber(ARGV[3]) then return 0 end
+  if later and there <= asked + {wire.AHEAD:.0f} and expires > tonumber(ARGV[3]) then return 0 end
 end
 if KEYS[2] then
   local lease = redis.pcall('GET', KEYS[2])

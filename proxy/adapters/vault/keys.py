@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from proxy.adapters.vault import kms
 from proxy.adapters.vault.wrapper import Local
-from proxy.config import ConfigError
+from proxy.config import ConfigError, UnsetError
 from proxy.core import sealing
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _wrapper(name: str, environ: Mapping[str, str], where: str) -> Wrapper:
 def _from_environment(name: str, environ: Mapping[str, str], at: str) -> bytes:
     value = environ.get(name)
     if not value:
-        raise ConfigError(f"the variable {name} is not set - {at}")
+        raise UnsetError(f"the variable {name} is not set - {at}")
     return value.encode("utf-8", "surrogateescape")
 
 

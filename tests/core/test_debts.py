@@ -1,0 +1,47 @@
+"""What should have been deleted, and may still be there."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxy.core.debts import Debts
+from tests.stored import NOW, entry, key
+
+
+@pytest.mark.parametrize(("asked", "hidden"), [(NOW - 1, True), (NOW, False), (NOW + 1, False)])
+def test_only_older_values_of_an_owed_key_are_hidden(asked: float, hidden: bool) -> None:
+    debts = Debts(10)
+    debts.owe(key("a"), NOW)
+
+    assert debts.hide(entry("a", asked=asked)) is hidden
+    assert not debts.hide(entry("b", asked=asked))
+
+
+def test_an_earlier_demand_takes_nothing_from_a_later_one() -> None:
+    debts = Debts(10)
+
+    assert debts.owe(key("a"), NOW) == NOW
+    assert debts.owe(key("a"), NOW - 5) == NOW
+
+
+def test_what_is_paid_is_owed_no_more_but_what_was_demanded_since() -> None:
+    debts = Debts(10)
+    first = debts.owe(key("a"), NOW)
+    debts.owe(key("a"), NOW + 1)
+    debts.owe(key("b"), NOW)
+
+    debts.pay(key("a"), first)
+    debts.pay(key("b"), NOW)
+    debts.pay(key("c"), NOW)
+
+    assert debts.all() == [(key("a"), NOW + 1)]
+    debts.pay(key("a"), NOW + 1)
+    assert not debts
+
+
+def test_the_one_owed_longest_is_given_up() -> None:
+    debts = Debts(2)
+    for name in ("a", "b", "a", "c"):
+        debts.owe(key(name), NOW)
+
+    assert [owed for owed, _ in debts.all()] == [key("a"), key("c")]
