@@ -65,6 +65,11 @@ class Company:
         self._sharing = Sharing(leases, known, self._site.clock)
         return self._sharing
 
+    async def renewed(self, key: Key, asked: float) -> None:
+        """Tell the other gateways that a request's wish for a new answer was met."""
+        if self._feed is not None:
+            await self._feed.renewed(key, asked)
+
     async def meet(self) -> None:
         """Hear of the fleet's epoch, if it can be heard."""
         if self._kept is not None:
@@ -95,10 +100,14 @@ class Company:
         async def heard(key: Key) -> None:
             await self.purging.heard(key)
 
+        async def newer(key: Key, asked: float) -> None:
+            await self.purging.newer(key, asked)
+
         feed = Feed(
             storage.link,
             storage.epochs,
             on_purge=heard,
+            on_newer=newer,
             on_gap=lambda: self.purging.missed(clock.now()),
             clock=clock,
             emit=self._emit,

@@ -132,6 +132,7 @@ class Front:
             clock=clock,
             emit=emit,
             max_entry_bytes=cache.max_entry_bytes,
+            renewed=self._company.renewed,
         )
         stripped = self._plan.rules.control_names
         return Origin(self.fleet, keeper, self._quotas, stripped=stripped, clock=clock, emit=emit)

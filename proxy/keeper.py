@@ -16,7 +16,8 @@ from proxy.core.events import StoreSkipped
 from proxy.core.keeping import UNCACHEABLE, Arrived, kept
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
+    from typing import TypeAlias
 
     from proxy.answering import Answering
     from proxy.core.entry import Entry, Key, Stored
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from proxy.marks import Marks
     from proxy.ports import Clock, Emit
     from proxy.tiers import Tiers
+
+    Renewed: TypeAlias = Callable[[Key, float], Awaitable[None]]
 
 _LARGE: Final = 1 << 20
 """Bytes; a longer answer takes tens of milliseconds to be checked, so a thread does it."""
@@ -43,7 +46,10 @@ class Keeper:
         clock: Clock,
         emit: Emit,
         max_entry_bytes: int,
+        renewed: Renewed,
     ) -> None:
+        """`renewed`: told of each answer that a request wanted in place of a stored one."""
+        self._renewed = renewed
         self.unkept = unkept
         """Keys whose answers could not be stored a moment ago."""
         self._tiers = tiers
@@ -97,8 +103,11 @@ class Keeper:
         else:
             alias = Alias(lookup.normalized, entry.tenant, entry.key, entry.asked, entry.expires)
             await self._tiers.put(entry, alias)
+        anew = not lookup.request.controls.read
         if entry.key == lookup.key and not lookup.items:
-            self._tiers.replaced(entry, anew=not lookup.request.controls.read)
+            self._tiers.replaced(entry, anew=anew)
+        if anew:
+            await self._renewed(entry.key, entry.asked)
 
     def apart(
         self, entry: Entry, lookup: Lookup, body: bytes, places: Sequence[int]

@@ -91,6 +91,11 @@ class Purging:
         await self.forget(key)
         self._echoes.append((self.clock.mono() + _ECHO, key))
 
+    async def newer(self, key: Key, asked: float) -> None:
+        """Another gateway was told to ask anew and has stored what was asked for at `asked` (unix
+        seconds): what this one alone has of before is outdated."""
+        await self.tiers.drop(key, asked)
+
     async def run(self) -> None:
         """Forget once more what was purged, until cancelled: before its owner heard of the purge,
         an answer that was on its way may have been found in a shared tier, and kept here."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from math import nextafter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from proxy.core.batch import whole
 from proxy.core.decision import Found
 from proxy.core.entry import Alias, Entry
 from proxy.core.events import TierLooked
+from proxy.core.want import Want
 from proxy.demand import Demand
 from proxy.ports import StoreError
 
@@ -23,25 +25,9 @@ if TYPE_CHECKING:
     from proxy.tier import Tier
 
 _EVER: Final = float("-inf")
+_ALWAYS: Final = float("inf")
 _TURN: Final = 256
 """Items looked up in a row: in a batch of many thousands, other requests come in between."""
-
-
-class _Want(NamedTuple):
-    """What is looked for: of this epoch, asked for after `beyond`, and whether for `sure`."""
-
-    epoch: int = 0
-    beyond: float = _EVER
-    sure: bool = False
-    answers: frozenset[Key] = frozenset()
-    """The keys that may name a whole answer: not a part of one, a refusal or an alias."""
-
-    def current(self, stored: Stored, now: float) -> bool:
-        """Whether no newer answer is to be looked for farther away."""
-        if isinstance(stored, Alias):
-            return stored.asked > self.beyond
-        fresh = now < stored.created + stored.ttl
-        return fresh and stored.epoch >= self.epoch and stored.asked > self.beyond
 
 
 class _Held(NamedTuple):
@@ -74,7 +60,7 @@ class Tiers:
         """The entry under the exact key, if a tier that cannot wait has it and it is current: most
         hits. A failing tier is none of this: the long way tells of it."""
         now, start = self._clock.now(), self._clock.mono()
-        want = _Want(epoch, self.distrusted)
+        want = Want(epoch, self.distrusted)
         for depth, tier in enumerate(() if lookup.items else self._tiers):
             if tier.peek is None or tier.owed:
                 return None
@@ -101,7 +87,7 @@ class Tiers:
         `beyond`: something asked for later is hoped for, so tiers farther away are looked into as
         well. `sure`: those too that a filter would spare.
         """
-        want = _Want(epoch, beyond, sure, frozenset(() if lookup.items else (lookup.key,)))
+        want = Want(epoch, beyond, sure, frozenset(() if lookup.items else (lookup.key,)))
         if lookup.items:
             return await self._batch(lookup, want) or await self._single(lookup, want, lookup.raw)
         keys = [lookup.key, *filter(None, (lookup.normalized, lookup.raw))]
@@ -118,14 +104,14 @@ class Tiers:
             held.get(lookup.raw), lookup
         )
 
-    async def _led(self, alias: Stored, lookup: Lookup, want: _Want) -> Found | None:
+    async def _led(self, alias: Stored, lookup: Lookup, want: Want) -> Found | None:
         if not isinstance(alias, Alias) or alias.tenant != lookup.request.tenant:
             return None
         want = want._replace(answers=frozenset({alias.target}))
         found = await self._single(lookup, want, alias.target)
         return None if found is None else Found(found.entry, found.tier, "normalized")
 
-    async def _single(self, lookup: Lookup, want: _Want, key: Key) -> Found | None:
+    async def _single(self, lookup: Lookup, want: Want, key: Key) -> Found | None:
         return self._entry((await self._held([key], want)).get(key), lookup)
 
     def _entry(self, held: _Held | None, lookup: Lookup) -> Found | None:
@@ -136,7 +122,7 @@ class Tiers:
             return None
         return Found(held.stored, self._tiers[held.depth].name, "exact")
 
-    async def _batch(self, lookup: Lookup, want: _Want) -> Found | None:
+    async def _batch(self, lookup: Lookup, want: Want) -> Found | None:
         """All items of an embeddings request as one entry, if every one is there."""
         items = await self.items(lookup, want.epoch, sure=want.sure)
         found = [items[key] for key in lookup.items if key in items]
@@ -148,7 +134,7 @@ class Tiers:
 
     async def items(self, lookup: Lookup, epoch: int, *, sure: bool = False) -> dict[Key, Found]:
         """The items of an embeddings request that are there."""
-        want = _Want(epoch, sure=sure)
+        want = Want(epoch, sure=sure)
         found: dict[Key, Found] = {}
         for start in range(0, len(lookup.items), _TURN):
             held = await self._held(lookup.items[start : start + _TURN], want, every=True)
@@ -159,7 +145,7 @@ class Tiers:
         return found
 
     async def _held(
-        self, keys: Sequence[Key], want: _Want, *, every: bool = False
+        self, keys: Sequence[Key], want: Want, *, every: bool = False
     ) -> dict[Key, _Held]:
         """What the nearest tiers hold, down to where one of the keys, or `every` one, has a value
         that is current, and none has one that is not: in its place another process may have stored
@@ -182,7 +168,7 @@ class Tiers:
         return best
 
     async def _read(
-        self, tier: Tier, keys: Sequence[Key], now: float, want: _Want
+        self, tier: Tier, keys: Sequence[Key], now: float, want: Want
     ) -> dict[Key, Stored]:
         demand = self._demands.get(tier.name)
         if demand is not None:
@@ -240,11 +226,15 @@ class Tiers:
             had = await tier.delete(key, self._clock, self._emit) or had
         return had
 
-    async def drop(self, key: Key) -> None:
-        """Forget what is not shared with other gateways."""
+    async def drop(self, key: Key, before: float = _ALWAYS) -> None:
+        """Forget what is not shared with other gateways, where it was asked for earlier."""
         for tier in self._tiers:
-            if not tier.shared:
-                await tier.delete(key, self._clock, self._emit)
+            if tier.shared:
+                continue
+            held = await tier.read([key], self._clock.now(), self._clock, self._emit, sure=True)
+            if held is None or (key in held and held[key].asked < before):
+                until = min(nextafter(before, _EVER), self._clock.now())
+                await tier.delete(key, self._clock, self._emit, before=until)
 
     def __repr__(self) -> str:
         return f"<Tiers {' > '.join(map(repr, self._tiers))}>"

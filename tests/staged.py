@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from proxy.config import Static
+    from proxy.core.entry import Key
     from proxy.core.events import Event
     from proxy.core.message import Headers
     from proxy.core.rules import Rules
@@ -137,6 +138,7 @@ class Stage:
         self.clock = clock or FakeClock()
         self.keeping = keeping
         self.events: list[Event] = []
+        self.renewed: list[Key] = []
         self.upstream = FakeUpstream(*script)
         self.store = FakeStore()
         self.epoch = 0
@@ -168,7 +170,15 @@ class Stage:
     ) -> Pipeline:
         clock, emit = self.clock, self.events.append
         keeping, names = self.keeping, rules.control_names
-        keeper = Keeper(held, keeping, self.unkept, clock=clock, emit=emit, max_entry_bytes=limit)
+        keeper = Keeper(
+            held,
+            keeping,
+            self.unkept,
+            clock=clock,
+            emit=emit,
+            max_entry_bytes=limit,
+            renewed=self._renewed,
+        )
         origin = Origin(self.fleet, keeper, self.quotas, stripped=names, clock=clock, emit=emit)
         recall = Recall(
             held,
@@ -192,6 +202,9 @@ class Stage:
             epoch=lambda: self.epoch,
             clock=clock,
         )
+
+    async def _renewed(self, key: Key, asked: float) -> None:
+        self.renewed.append(key)
 
     async def ask(
         self,

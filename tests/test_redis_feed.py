@@ -65,17 +65,22 @@ class Gateway:
         begun = FakeClock(start) if start else clock
         self.epochs = Epochs(folder / "epoch", clock=begun)
         self.purged: list[Key] = []
+        self.outdated: list[tuple[Key, float]] = []
         self.gaps = 0
         self.events: list[Event] = []
         self.feed = Feed(
             self.link,
             self.epochs,
             on_purge=self._purged,
+            on_newer=self._newer,
             on_gap=self._missed,
             clock=clock,
             emit=self.events.append,
             path=place,
         )
+
+    async def _newer(self, key: Key, asked: float) -> None:
+        self.outdated.append((key, asked))
 
     async def _purged(self, key: Key) -> None:
         self.purged.append(key)
@@ -116,6 +121,18 @@ async def test_a_new_machine_takes_the_fleets_epoch(fleet: Fleet, client: driver
 
     assert one.epochs.current() == other.epochs.current() == FakeClock().now() * 1000
     assert value(client, EPOCH) == b"%d" % one.epochs.current()
+
+
+async def test_an_answer_that_was_wanted_anew_outdates_the_others_older_ones(fleet: Fleet) -> None:
+    """Told in order with purges, and taken for none of them."""
+    one, other = fleet
+    await one.feed.renewed(key("a"), 1_800_000_000.25)
+    await one.feed.purge(key("b"))
+    await rounds(fleet)
+
+    assert other.outdated == one.outdated == [(key("a"), 1_800_000_000.25)]
+    assert other.purged == [key("b")]
+    assert (one.gaps, other.gaps) == (0, 0)
 
 
 async def test_a_purge_of_all_reaches_every_gateway_in_one_round(fleet: Fleet) -> None:
@@ -503,11 +520,15 @@ async def test_over_a_real_link_a_restart_of_redis_is_got_over(tmp_path: Path) -
     async def purged(key: Key) -> None:
         told.append(key)
 
+    async def newer(key: Key, asked: float) -> None:
+        raise AssertionError("nobody has asked anew")
+
     epochs = Epochs(tmp_path / "epoch", clock=clock)
     feed = Feed(
         link,
         epochs,
         on_purge=purged,
+        on_newer=newer,
         on_gap=lambda: None,
         clock=clock,
         emit=lambda _: None,

@@ -48,10 +48,14 @@ class Gateway:
             self.link,
             self.epochs,
             on_purge=self._purged,
+            on_newer=self._newer,
             on_gap=self._missed,
             clock=CLOCK,
             emit=lambda _: None,
         )
+
+    async def _newer(self, key: Key, asked: float) -> None:
+        raise AssertionError("nobody has asked anew")
 
     async def _purged(self, key: Key) -> None:
         self.purged.add(key)

@@ -421,3 +421,21 @@ async def test_a_tier_that_fails_again_and_again_is_left_alone_and_tried_now_and
     await tiers.find(LOOKUP)
     await tiers.find(LOOKUP)
     assert asked < store.asked <= asked + 2
+
+
+@pytest.mark.parametrize(("asked", "left"), [(-1.0, False), (0.0, True), (1.0, True)])
+async def test_what_was_asked_for_earlier_is_dropped_where_it_is_not_shared(
+    asked: float, left: bool
+) -> None:
+    """Another gateway has stored what was asked for then, as a request wanted it anew."""
+    far, then = Far(LOOKUP.key), answer().asked
+    held = answer(asked=then + asked)
+    await far.near.put(held, NOW)
+    await far.far.put(held, NOW)
+    await far.tiers.drop(LOOKUP.key, then)
+
+    assert (LOOKUP.key in far.near.data) is left
+    assert far.far.data
+    found = await far.tiers.find(LOOKUP)
+    assert found is not None
+    assert found.tier == ("near" if left else "far")

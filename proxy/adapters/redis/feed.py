@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from math import inf
 from typing import TYPE_CHECKING, Final, Protocol
 
 from proxy.adapters.redis.purges import (
@@ -73,6 +74,7 @@ class Feed:
         epochs: Epochs,
         *,
         on_purge: Callable[[Key], Awaitable[object]],
+        on_newer: Callable[[Key, float], Awaitable[object]],
         on_gap: Callable[[], None],
         clock: Clock,
         emit: Emit,
@@ -81,12 +83,12 @@ class Feed:
     ) -> None:
         """`on_purge`: forget a key that another gateway purged; this one's come back too.
         `on_gap`: purges may have been missed, so nothing near can be trusted. `path`: a file that
-        outlives a restart together with what is stored on disk; None: nothing does.
-        `elsewhere`: whether the epoch may yet be heard from another place than Redis.
-        """
+        outlives a restart as what is stored on disk does; None: nothing does. `elsewhere`: whether
+        the epoch may yet be heard from another place."""
         self._link = link
         self._epochs = epochs
         self._on_purge = on_purge
+        self._on_newer = on_newer
         self._on_gap = on_gap
         self._clock = clock
         self._emit = emit
@@ -126,6 +128,11 @@ class Feed:
         self._teller.add(key)
         return self._delivered(await self._teller.tell())
 
+    async def renewed(self, key: Key, asked: float) -> None:
+        """Tell the others that an answer asked for at `asked` (unix seconds) has taken the place
+        of older ones, by a wish."""
+        await self._teller.renewed(key, asked)
+
     async def purge_all(self) -> bool:
         """Begin a new epoch everywhere; whether Redis knows. If not, it is told later."""
         await asyncio.to_thread(self._epochs.bump)
@@ -146,7 +153,7 @@ class Feed:
             self._absent = None
             return False
         await self._align(_epoch(there))
-        read = {purge.key for purge in news}
+        read = {purge.key for purge in news if purge.before == inf}
         whole = not last or not news or news[-1].position == last[-1].position
         self._teller.read(read, unread - read if whole else frozenset())
         await self._follow(last[-1] if last else None, news)
@@ -204,7 +211,10 @@ class Feed:
             return
         for purge in news:
             with suppress(StoreError):
-                await self._on_purge(purge.key)
+                if purge.before == inf:
+                    await self._on_purge(purge.key)
+                else:
+                    await self._on_newer(purge.key, purge.before)
             self._position = purge.position
 
     async def _keep(self) -> None:

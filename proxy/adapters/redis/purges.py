@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from math import inf
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
@@ -37,7 +38,8 @@ WINDOW: Final = 600.0
 _TELL: Final = f"""
 local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
 local number = (last[1] and tonumber(last[1][2][4]) or 0) + 1
-redis.call('XADD', KEYS[1], 'MAXLEN', '~', {MOST}, '*', 'key', ARGV[1], 'number', number)
+redis.call('XADD', KEYS[1], 'MAXLEN', '~', {MOST}, '*', 'key', ARGV[1], 'number', number,
+  'before', ARGV[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return number
 """
@@ -72,6 +74,8 @@ class Purge(msgspec.Struct, frozen=True, gc=False):
 
     key: Key
     position: Position
+    before: float = inf
+    """Only what was asked for earlier (unix seconds) is void: something newer is stored."""
 
 
 def purges(rows: Any) -> list[Purge]:
@@ -82,10 +86,11 @@ def purges(rows: Any) -> list[Purge]:
             name, fields = row
             told = dict(zip(fields[::2], fields[1::2], strict=True))
             key, position = told[b"key"], Position(name.decode(), int(told[b"number"]))
+            before = float(told.get(b"before") or inf)
         except (TypeError, ValueError, KeyError, AttributeError):
             continue
         if len(key) == KEY:
-            found.append(Purge(Key(key), position))
+            found.append(Purge(Key(key), position, before))
     return found
 
 
@@ -139,11 +144,21 @@ class Teller:
         self._waiting.extendleft(key for key, done in zip(keys, told, strict=True) if not done)
         return all(told)
 
-    async def _tell(self, key: Key) -> bool:
-        args = key, round(1000 * LASTS)
+    async def renewed(self, key: Key, before: float) -> bool:
+        """Tell that what was asked for before then is outdated, once: where nobody hears of it,
+        the older answer lives on for its time."""
+        return await self._said(key, repr(before))
+
+    async def _said(self, key: Key, before: str = "") -> bool:
+        args = key, round(1000 * LASTS), before
         try:
             await self._link.script(_TELL, (self._stream,), args, write=True)
         except StoreError:
+            return False
+        return True
+
+    async def _tell(self, key: Key) -> bool:
+        if not await self._said(key):
             return False
         self._told.append((self._clock.mono(), key))
         if len(self._unread) < MOST:
