@@ -102,6 +102,7 @@ class Gate:
             clock,
             ousted=lambda reason: self._shed(reason, self._patience),
             back=Place.leave,
+            again=self._look_again,
         )
         self._shed_at = float("-inf")
         self._told: dict[str, NodeMeasured] = {}
@@ -205,12 +206,23 @@ class Gate:
         return Place(self, node, wish, call)
 
     def _pass_on(self, node: Node) -> bool:
-        """Give a free place to the one whose turn it is; whether there was such a one."""
+        """Give a free place to the one whose turn it is; whether there was such a one. Mostly it is
+        at this node, but another that is less busy may have come back by itself."""
 
         def fits(wish: Wish) -> bool:
-            return node in wish.nodes and self._chosen(wish) is node
+            return node in wish.nodes and self._chosen(wish) is not None
 
-        return node.free and self._waiting.give(fits, partial(self._placed, node))
+        return node.free and self._waiting.give(fits, self._placed_best)
+
+    def _placed_best(self, wish: Wish) -> Place:
+        node = self._chosen(wish)
+        assert node is not None
+        return self._placed(node, wish)
+
+    def _look_again(self) -> None:
+        """A node comes back by itself once its breaker's time, or its rest, is over."""
+        for node in self._nodes:
+            self._widened(node)
 
     def _moved(self, node: str, model: str, state: BreakerState) -> None:
         self._emit(BreakerMoved(node, model, state))

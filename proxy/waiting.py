@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _COARSE: Final = 0.05
 """Seconds by which who waited too long may be told late, so that one look serves many."""
+_AGAIN: Final = 0.25
+"""Seconds between two looks for what has come back by itself."""
 
 Ousted: TypeAlias = Literal["queue_full", "queue_timeout"]
 """Why somebody may not wait (any longer)."""
@@ -42,13 +44,16 @@ class Waiting(Generic[W, P]):
         *,
         ousted: Callable[[Ousted], Exception],
         back: Callable[[P], None],
+        again: Callable[[], None] = lambda: None,
     ) -> None:
         """`patience`: seconds. `ousted`: what they are told. `back` takes what was given to one
-        that left in that moment."""
+        that left in that moment. `again` is called now and then while somebody waits: what can be
+        given may be there without anybody having said so."""
         self._patience = patience
         self._clock = clock
         self._ousted = ousted
         self._back = back
+        self._again = again
         self._queue: Fair[_Waiter[W, P]] = Fair(limit)
         self._sweeper: asyncio.Task[None] | None = None
 
@@ -105,6 +110,7 @@ class Waiting(Generic[W, P]):
             for waiter in list(self._queue):
                 if waiter.deadline <= mono and not waiter.turn.done():
                     self._away(waiter, self._ousted("queue_timeout"))
+            self._again()
             first = min((waiter.deadline for waiter in self._queue), default=mono)
-            await self._clock.sleep(max(_COARSE, first - mono))
+            await self._clock.sleep(max(_COARSE, min(_AGAIN, first - mono)))
         self._sweeper = None

@@ -100,6 +100,18 @@ def test_a_start_gives_way_to_the_first_epoch_that_is_heard(tmp_path: Path) -> N
     other.close()
 
 
+def test_a_purge_voids_what_was_stored_before_the_fleet_was_met(tmp_path: Path) -> None:
+    """What a machine stores until it hears of its fleet has a larger epoch than the fleet's."""
+    clock = FakeClock()
+    epochs = Epochs(tmp_path / "epoch", clock=clock)
+    stored = epochs.current()
+    epochs.learn(stored - 86_400_000)
+    clock.advance(1.0)
+
+    assert epochs.bump() > stored
+    epochs.close()
+
+
 def test_it_stays_provisional_over_a_restart(tmp_path: Path) -> None:
     Epochs(tmp_path / "epoch", clock=FakeClock()).close()
     later = Epochs(tmp_path / "epoch", clock=FakeClock(now=1.0))

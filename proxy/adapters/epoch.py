@@ -59,9 +59,14 @@ class Epochs:
 
     def bump(self) -> int:
         """Begin a new epoch, seen by all workers at once and kept over a power cut. Blocks for
-        one write to the disk."""
+        one write to the disk.
+
+        It is never below the time: what is stored of a provisional epoch, which began with the time
+        too and gave way to a smaller one, is void as well.
+        """
         with self._alone():
-            return self._write(self.current() + 1)
+            time = min(int(self._clock.now() * 1000), LARGEST - 1)
+            return self._write(max(self.current() + 1, time))
 
     def learn(self, epoch: int) -> int:
         """What now holds, after another gateway said `epoch`. Blocks as `bump` does."""

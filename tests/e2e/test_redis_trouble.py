@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Begin: TypeAlias = Callable[[str], Awaitable[Steady]]
 
 pytestmark = pytest.mark.timeout(60)
-FAULT = 0.7
+FAULT = 1.0
 """Seconds that a fault lasts: enough for what is noticed after some failures, and for probes."""
 
 
@@ -106,13 +106,13 @@ async def test_it_is_full_and_takes_nothing(begin: Begin, redis: RedisServer) ->
     await through(steady, lambda: fill(redis), note, note, lambda: unlimited(redis))
     # What is there can still be read; and it is not asked again and again to take what it refuses.
     while_full = [one for one in steady.since(seen[0]) if one.at < seen[1]]
-    assert len([one for one in while_full if one.tier == "redis"]) > 10
+    assert len([one for one in while_full if one.tier == "redis"]) > 3
     assert counts[1] - counts[0] < len(while_full) / 2
 
 
 async def test_it_is_full_and_evicts(begin: Begin, redis: RedisServer) -> None:
     steady = await begin(redis.url)
-    await through(steady, lambda: limited(redis, "allkeys-lru"))
+    await through(steady, lambda: limited(redis, "allkeys-lru", 1.0))
     with redis.client() as client:
         assert client.info("stats")["evicted_keys"] > 0
     assert refusals(redis, "OOM") == 0

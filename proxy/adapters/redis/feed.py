@@ -90,15 +90,14 @@ class Feed:
         self._on_purge = on_purge
         self._on_newer = on_newer
         self._on_gap = on_gap
-        self._clock = clock
-        self._emit = emit
+        self._clock, self._emit = clock, emit
         self._elsewhere = elsewhere
         self._keys = link.name("fleet", "epoch"), link.name("fleet", "purges")
         self._teller = Teller(link, self._keys[1], clock)
         self._place = Place(path)
         self._position: Position | None = self._place.load()
-        self._saved, self._saved_at = self._position, clock.mono()
-        self._read_at = clock.mono()
+        self._saved = self._position
+        self._saved_at = self._read_at = clock.mono()
         self._absent: float | None = None
         """Since when Redis has answered without an epoch."""
         self._renewed_at = clock.mono() - _RENEW_EVERY

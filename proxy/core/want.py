@@ -1,0 +1,29 @@
+"""What is looked for in the tiers, and when no farther one need be asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from proxy.core.entry import Alias
+
+if TYPE_CHECKING:
+    from proxy.core.entry import Key, Stored
+
+_EVER: Final = float("-inf")
+
+
+class Want(NamedTuple):
+    """What is looked for: of this epoch, asked for after `beyond`, and whether for `sure`."""
+
+    epoch: int = 0
+    beyond: float = _EVER
+    sure: bool = False
+    answers: frozenset[Key] = frozenset()
+    """The keys that may name a whole answer: not a part of one, a refusal or an alias."""
+
+    def current(self, stored: Stored, now: float) -> bool:
+        """Whether no newer answer is to be looked for farther away."""
+        if isinstance(stored, Alias):
+            return stored.asked > self.beyond
+        fresh = now < stored.created + stored.ttl
+        return fresh and stored.epoch >= self.epoch and stored.asked > self.beyond
