@@ -67,10 +67,11 @@ class Flights:
             self._start(name, fly, keep=True)
             self._emit(Refreshed(reason))
 
-    def purge(self, key: Key) -> None:
-        """Whoever asks from now on asks anew; who reads already reads on."""
+    def purge(self, key: Key | None = None) -> None:
+        """Whoever asks for that, or for anything, from now on asks anew; who reads already reads
+        on."""
         for flight in self._tasks.values():
-            if flight.name[0] == key:
+            if key is None or flight.name[0] == key:
                 flight.purged = True
                 self._flying.pop(flight.name, None)
 

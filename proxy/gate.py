@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from proxy.core.breaker import Breakers
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from proxy.node import Node
     from proxy.ports import Clock, Emit
 
+_BUSY: Final = attrgetter("running")
 _LATELY: Final = 5.0
 """Seconds for which the fleet counts as saturated after it shed a request."""
 
@@ -102,7 +104,7 @@ class Gate:
             clock,
             ousted=lambda reason: self._shed(reason, self._patience),
             back=Place.leave,
-            again=self._look_again,
+            again=lambda: self._widened(*self._nodes),
         )
         self._shed_at = float("-inf")
         self._told: dict[str, NodeMeasured] = {}
@@ -160,10 +162,11 @@ class Gate:
         node.running -= 1
         self._widened(node)
 
-    def _widened(self, node: Node) -> None:
-        """The node may take more than it could: whoever waits for that is let in."""
-        while self._waiting and self._pass_on(node):
-            pass
+    def _widened(self, *nodes: Node) -> None:
+        """They may take more than they could: whoever waits for that is let in."""
+        for node in nodes:
+            while self._waiting and self._pass_on(node):
+                pass
 
     def measure(self) -> None:
         """Tell of the nodes what has changed since it was last told."""
@@ -190,7 +193,7 @@ class Gate:
                 if not resting(node.name, wish.model or "", _sender(node, wish), mono)
             ]
             able = rested or able
-        return min((node for node in able if node.free), key=_busy, default=None)
+        return min((node for node in able if node.free), key=_BUSY, default=None)
 
     def _wait(self, node: Node, model: str | None, mono: float) -> float:
         return 0.0 if model is None else self._breakers.wait(node.name, model, mono)
@@ -206,9 +209,9 @@ class Gate:
         return Place(self, node, wish, call)
 
     def _pass_on(self, node: Node) -> bool:
-        """Give a free place to the one whose turn it is; whether there was such a one. Mostly it is
-        at this node, but another that is less busy may have come back by itself."""
+        """Give a free place to the one whose turn it is; whether there was such a one."""
 
+        # Mostly it is at this node; but a less busy one may have come back by itself.
         def fits(wish: Wish) -> bool:
             return node in wish.nodes and self._chosen(wish) is not None
 
@@ -218,11 +221,6 @@ class Gate:
         node = self._chosen(wish)
         assert node is not None
         return self._placed(node, wish)
-
-    def _look_again(self) -> None:
-        """A node comes back by itself once its breaker's time, or its rest, is over."""
-        for node in self._nodes:
-            self._widened(node)
 
     def _moved(self, node: str, model: str, state: BreakerState) -> None:
         self._emit(BreakerMoved(node, model, state))
@@ -245,10 +243,6 @@ _WHY: Final = {
     "queue_full": "the upstream has all the requests that it can take",
     "queue_timeout": "the upstream had no room for this request in time",
 }
-
-
-def _busy(node: Node) -> int:
-    return node.running
 
 
 def _sender(node: Node, wish: Wish) -> bytes:

@@ -106,5 +106,6 @@ class Purging:
 
     def missed(self, now: float) -> None:
         """Purges may have gone unheard: what this gateway alone holds of what was asked for before
-        `now` (unix seconds) is believed no more."""
+        `now` (unix seconds) is believed no more, nor is what is on its way."""
+        self.flights.purge()
         self.tiers.distrusted = now

@@ -102,7 +102,7 @@ class Storage:
 
         self.loops.append(disk.run)
         self.closing.append(close)
-        return Tier("disk", disk, peek=disk.peek)
+        return Tier("disk", disk, peek=disk.glance)
 
     def _redis(self) -> Tier | None:
         if self.link is None:

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from proxy.adapters import admin
 from proxy.adapters.sockets import listening
-from proxy.core.events import Evicted, TierMeasured
+from proxy.core.events import Evicted, TierFailed, TierMeasured
 from proxy.core.summary import summary
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 _PUBLISH_EVERY = 0.5
 """Seconds between two moments at which a worker's numbers are written for the others."""
+
+_AGAIN = 1.0
+"""Seconds after which a loop that failed begins again."""
 
 _GARBAGE = 10_000
 """Objects that may come up before the youngest are walked for cycles. The default of 700 has that
@@ -81,7 +84,8 @@ class Worker:
         await operators.setup()
         assert operators.server is not None
         async with asyncio.TaskGroup() as background:
-            tasks = [background.create_task(loop()) for loop in (self._publish, *parts.loops)]
+            loops = (self._publish, *parts.loops)
+            tasks = [background.create_task(kept_up(one, parts.clock, parts.emit)) for one in loops]
             await parts.meet()
             server = await _listen(self._door, parts.config.server.host, ports[0])
             await _listen(operators.server, parts.config.admin.host, ports[1])
@@ -152,6 +156,19 @@ class Worker:
             await close()
         parts.metrics.publish()
         parts.log.close()
+
+
+async def kept_up(
+    loop: Callable[[], Coroutine[None, None, None]], clock: Clock, emit: Emit
+) -> None:
+    """A loop, until it ends or is cancelled. What it did not expect, such as bytes in a store that
+    no gateway wrote, costs it a moment, and not the worker with all its requests."""
+    while True:
+        try:
+            return await loop()
+        except Exception as error:  # the top of a loop
+            emit(TierFailed("worker", "loop", type(error).__name__))
+        await clock.sleep(_AGAIN)
 
 
 async def _listen(server: web.Server, host: str, port: int) -> asyncio.Server:

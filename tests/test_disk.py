@@ -204,6 +204,17 @@ async def test_values_of_every_length_come_back_and_go_whole(
     assert disk.stats().bytes <= 3 * 4096
 
 
+async def test_what_is_large_is_no_matter_of_a_glance(desk: Desk) -> None:
+    """Unpacking some megabytes takes a tenth of a second, in which nobody else is served."""
+    disk, large = desk.open(), entry("large", body=noise("large", 2 * MIB))
+    await disk.put(entry("small"), NOW)
+    await disk.put(large, NOW)
+
+    assert disk.glance(key("small"), NOW) == entry("small")
+    assert disk.glance(key("large"), NOW) is None
+    assert await disk.get(key("large"), NOW) == large
+
+
 async def test_values_that_do_not_prove_themselves_are_misses(desk: Desk) -> None:
     """An older version, bytes of nobody, nothing, and a whole entry under another's key."""
     good = wire.encode(entry("good"))

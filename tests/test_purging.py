@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from proxy.core.entry import Key
     from proxy.core.events import Event
+    from proxy.flight import Flight
 
 KEY = key("a")
 
@@ -45,9 +46,9 @@ class Here:
         tiers = [Tier("memory", self.near), Tier("redis", self.far, shared=True)]
         self.aside: list[Key] = []
         self.tiers = Tiers(tiers, self.clock, _quiet, Backlog(_quiet))
-        nobody, flights = Nobody(), Flights(_quiet, limit=1)
+        nobody, self.flights = Nobody(), Flights(_quiet, limit=1)
         self.purging = Purging(
-            flights, self.tiers, nobody, nobody, self._others, self._aside, None, self.clock
+            self.flights, self.tiers, nobody, nobody, self._others, self._aside, None, self.clock
         )
 
     def _others(self) -> Iterable[str]:
@@ -79,3 +80,21 @@ async def test_what_was_found_in_a_shared_tier_just_then_does_not_stay_here() ->
     assert await here.near.get(KEY, here.clock.now()) is None
     assert await here.far.get(KEY, here.clock.now()) is not None
     running.cancel()
+
+
+async def test_what_is_on_its_way_is_not_stored_where_a_purge_may_have_gone_unheard() -> None:
+    """It would be shared with all others, and outlive the purge there."""
+    here, door = Here(), asyncio.Event()
+    flown: list[Flight] = []
+
+    async def fly(flight: Flight) -> None:
+        flown.append(flight)
+        await door.wait()
+
+    reader, _ = here.flights.join((KEY, 1), fly)
+    await settle()
+    here.purging.missed(here.clock.now())
+    _, joined = here.flights.join((KEY, 1), fly)
+
+    assert (reader.flight.purged, joined) == (True, False)
+    await here.flights.aclose()

@@ -64,15 +64,16 @@ class Yard:
         breaker: Breaker = _BREAKER,
         overload: Overload = _OVERLOAD,
         credentials: Sequence[str | None] = (),
+        models: Sequence[str] = "******",
     ) -> None:
+        """`least`: the limit adapts, but never below. `models`: the one that each serves."""
         self.clock = FakeClock()
         self.events: list[Event] = []
         self.upstreams = upstreams
-        """`least`: the limit adapts, but never below."""
         keys = list(credentials) or [None] * len(upstreams)
         self.nodes = [
-            Node(name, upstream, credential=key, limiter=limiter(limit, least))
-            for name, upstream, key in zip("abcdef", upstreams, keys, strict=False)
+            Node(name, upstream, models=(model,), credential=key, limiter=limiter(limit, least))
+            for name, upstream, model, key in zip("abcdef", upstreams, models, keys, strict=False)
         ]
         self.fleet = Fleet(
             self.nodes, self.clock, self.events.append, breaker=breaker, overload=overload

@@ -12,7 +12,7 @@ Outcome: TypeAlias = Literal[
 """What `x-cache` says; STATIC: a configured text; ERROR: our own words, such as a refusal."""
 
 Kind: TypeAlias = Literal["", "exact", "normalized"]
-Operation: TypeAlias = Literal["get", "put", "delete", "sweep", "open", "purge"]
+Operation: TypeAlias = Literal["get", "put", "delete", "sweep", "open", "purge", "loop"]
 BreakerState: TypeAlias = Literal["closed", "open", "half_open"]
 Looked: TypeAlias = Literal["hit", "miss", "error"]
 Landing: TypeAlias = Literal["completed", "failed", "cancelled"]

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _QUEUED: Final = 64 << 20
 """Bytes that may wait for the writer; more is refused, so that a slow disk costs no memory."""
+_GLANCED: Final = 1 << 16
+"""Bytes that are unpacked in less than a millisecond; a few megabytes take a tenth of a second."""
 _LINGER: Final = 0.002
 """Seconds that a write waits for company: a commit and two changes of thread cost 80 microseconds,
 alone or together."""
@@ -124,6 +126,11 @@ class Disk:
         """`get` without a coroutine: also of something large in place. Raises: StoreError."""
         data = self._alive(key, now)
         return None if data is None else self._coder.decode(data, key)
+
+    def glance(self, key: Key, now: float) -> Stored | None:
+        """`peek` of nothing large: that is unpacked in a thread, by `get`. Raises: StoreError."""
+        data = self._alive(key, now)
+        return self._coder.decode(data, key) if data and len(data) <= _GLANCED else None
 
     async def run(self) -> None:
         """Sweep, and mend what can be mended, until cancelled."""

@@ -35,6 +35,8 @@ _RENEW_EVERY: Final = 3600.0
 _SHY: Final = 0.3
 """Seconds that a gateway which knows no fleet waits for one that does to say its epoch, before it
 says its own: a Redis that was emptied gets the fleet's back."""
+_UNSERVED: Final = 0.25
+"""Seconds after the start in which no request is served yet: it waits to meet the fleet."""
 _SAVE_EVERY: Final = 1.0
 _LARGEST: Final = 1 << 53
 """From here on a number was not written by us, nor can a script count it."""
@@ -195,7 +197,9 @@ class Feed:
 
     async def _follow(self, last: Purge | None, news: list[Purge]) -> None:
         if self._position is None:
-            # Nothing is stored here yet that could have been purged.
+            # Nothing is stored here yet that was purged, unless Redis was away at first.
+            if self._clock.mono() - self._read_at > _UNSERVED:
+                self._on_gap()
             self._position = Position() if last is None else last.position
             return
         state = standing(self._position, last, news)
@@ -208,13 +212,17 @@ class Feed:
             self._teller.again()
             self._position = last.position if last is not None and state == "tail" else Position()
             return
-        for purge in news:
-            with suppress(StoreError):
-                if purge.before == inf:
-                    await self._on_purge(purge.key)
-                else:
-                    await self._on_newer(purge.key, purge.before)
-            self._position = purge.position
+        # Together: a disk takes many deletions as fast as one, and a slow tier holds up no purge.
+        await asyncio.gather(*map(self._heard, news))
+        if news:
+            self._position = news[-1].position
+
+    async def _heard(self, purge: Purge) -> None:
+        with suppress(StoreError):
+            if purge.before == inf:
+                await self._on_purge(purge.key)
+            else:
+                await self._on_newer(purge.key, purge.before)
 
     async def _keep(self) -> None:
         now = self._clock.mono()
