@@ -14,7 +14,6 @@ from proxy.adapters.objects import place
 from proxy.adapters.objects.epoch import KeptEpoch
 from proxy.adapters.objects.store import Objects
 from proxy.adapters.redis.filter import Filter
-from proxy.adapters.redis.link import Link
 from proxy.adapters.redis.store import RedisStore
 from proxy.adapters.vault.keys import wrappers
 from proxy.adapters.vault.vault import Vault, coder
@@ -33,8 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
     from pathlib import Path
 
+    from proxy.adapters.redis.link import Link
     from proxy.coder import Coder
-    from proxy.config import Config
+    from proxy.config import Config, Redis
     from proxy.ports import Clock, Emit
 
     Loop: TypeAlias = Callable[[], Coroutine[None, None, None]]
@@ -162,8 +162,15 @@ def _link(site: Site, emit: Emit) -> Link | None:
     settings = site.config.cache.redis
     if not settings.url:
         return None
-    password = redis_password(site.config, site.environ)
-    return Link(settings, password, clock=site.clock, emit=emit)
+    return _linked(settings, redis_password(site.config, site.environ), site.clock, emit)
+
+
+def _linked(settings: Redis, password: str | None, clock: Clock, emit: Emit) -> Link:
+    """Connects to nothing yet. Raises: ConfigError."""
+    # The driver takes as long to load as all else together: who has no Redis does not wait for it.
+    from proxy.adapters.redis.link import Link
+
+    return Link(settings, password, clock=clock, emit=emit)
 
 
 def _epochs(site: Site) -> Epochs:
@@ -188,6 +195,6 @@ def tier_checks(config: Config, environ: Mapping[str, str]) -> Iterator[Callable
     yield partial(wrappers, cache.encryption, environ)
     yield partial(redis_password, config, environ)
     if cache.redis.url:
-        yield partial(Link, cache.redis, None, clock=SystemClock(), emit=lambda event: None)
+        yield partial(_linked, cache.redis, None, SystemClock(), lambda event: None)
     if cache.objects.url:
         yield partial(place.checked, cache.objects.url)

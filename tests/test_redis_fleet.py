@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from redis.crc import key_slot as slot_of
 
 from proxy import config
 from proxy.adapters.redis.asked import LinkError
 from proxy.adapters.redis.link import Link
-from proxy.adapters.redis.route import SLOTS, slot_of
 from proxy.adapters.redis.store import RedisStore
 from proxy.coder import PLAIN
 from proxy.core.events import TierTurned
@@ -55,21 +55,6 @@ async def until(true: Callable[[], bool], link: Link) -> None:
         while not true():
             await link.tend()
             await asyncio.sleep(0.02)
-
-
-@pytest.mark.parametrize(
-    ("name", "slot"),
-    [
-        # The specification's own examples.
-        (b"123456789", 0x31C3),
-        (b"{user1000}.following", slot_of(b"user1000")),
-        (b"foo{}{bar}", slot_of(b"foo{}{bar}")),
-        (b"foo{{bar}}zap", slot_of(b"{bar")),
-        (b"foo{bar}{zap}", slot_of(b"bar")),
-    ],
-)
-def test_slots_are_those_of_the_specification(name: bytes, slot: int) -> None:
-    assert slot_of(name) == slot
 
 
 async def test_keys_are_spread_and_found(cluster: Cluster) -> None:
@@ -239,7 +224,3 @@ async def test_sentinels_name_the_next_master(tmp_path_factory: pytest.TempPathF
                 assert client.exists(link.name(key("b"), "e"))
             told = [event for event in events if event.tier == "redis"]
             assert [event.working for event in told] == [False, True]
-
-
-def test_slots_are_all_there() -> None:
-    assert {slot_of(str(number).encode()) for number in range(300_000)} == set(range(SLOTS))

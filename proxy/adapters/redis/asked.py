@@ -1,25 +1,24 @@
-"""A command that the path waits for, and what becomes of it when there is no reply."""
+"""A command that somebody waits for, and what becomes of it when there is no reply."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import hiredis
-
-from proxy.adapters.redis.connection import Call
 from proxy.ports import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
-    from proxy.adapters.redis.circuit import Circuit
-    from proxy.adapters.redis.server import Server
+Part: TypeAlias = "bytes | str | int | float"
+"""Of a command."""
 
 TIER: Final = "redis"
 
 OPEN: Final = "CircuitOpen"
 UNKNOWN: Final = "ServerUnknown"
+BUSY: Final = "TooMuchWaits"
+LATE: Final = "TimeoutError"
 
 
 class LinkError(StoreError):
@@ -33,45 +32,27 @@ class LinkError(StoreError):
     @property
     def refused(self) -> bool:
         """Whether it is certain that nothing was done: Redis said so, or was not even asked."""
-        return self.code.isupper() or self.code in (OPEN, UNKNOWN)
+        return self.code.isupper() or self.code in (OPEN, UNKNOWN, BUSY)
 
 
-class Asked(Call):
+class Asked:
     """It goes to a server, perhaps to another one after that."""
 
-    __slots__ = ("_refused", "hops", "server")
+    __slots__ = ("asking", "future", "hops", "parts", "size", "write")
 
-    def __init__(
-        self,
-        packed: bytes,
-        server: Server,
-        refused: Callable[[Asked, str], None],
-        *,
-        write: bool,
-    ) -> None:
-        """`refused`: called with the text of an error that is answered."""
-        super().__init__(packed, asyncio.get_running_loop().create_future(), write=write)
-        self.server = server
+    def __init__(self, parts: Sequence[Part], *, write: bool) -> None:
+        self.parts = parts
+        self.write = write
+        self.size = sum(len(part) for part in parts if isinstance(part, bytes | str))
         self.hops = 0
         """How often it was sent elsewhere."""
-        self._refused = refused
-
-    @property
-    def circuit(self) -> Circuit:
-        """The one that it goes through."""
-        return self.server.circuit(self.write)
+        self.asking = False
+        """Whether it was sent to where its slot moves to, and must say so there."""
+        self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
     def answer(self, reply: Any) -> None:
-        if self.future.done():
-            return
-        if isinstance(reply, hiredis.ReplyError):
-            self._refused(self, str(reply))
-        else:
-            self.circuit.succeeded()
+        if not self.future.done():
             self.future.set_result(reply)
-
-    def fail(self, error: Exception) -> None:
-        self.give_up(type(error).__name__)
 
     def give_up(self, code: str) -> None:
         """Tell who waits that there is no answer."""
