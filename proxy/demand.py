@@ -102,7 +102,7 @@ class Demand:
         return now - self._looked.get(key, _EVER) < _MOMENT
 
     async def _written(self, entry: Entry) -> None:
-        kept = await self._tier.put(entry, self._clock.now(), self._clock, self._emit)
+        (kept,) = await self._tier.put([entry], self._clock.now(), self._clock, self._emit)
         if kept is None:
             self._uses.pop(entry.key, None)
             self._resting = self._clock.mono() + _PAUSE

@@ -104,11 +104,12 @@ class Recall:
         if self._early(found):
             self.due.set(lookup.key, _DUE)  # which takes the request itself
             return None
-        if not self.quotas.take(lookup.request.tenant):
-            return None  # it is refused there
         try:
             response = self.stored(found, lookup, report, "HIT")
         except UnlikeError:
+            return None
+        # Last: who goes the long way is charged there.
+        if not self.quotas.take(lookup.request.tenant):
             return None
         self.strain.looked(hit=True)
         return response

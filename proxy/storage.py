@@ -102,7 +102,7 @@ class Storage:
 
         self.loops.append(disk.run)
         self.closing.append(close)
-        return Tier("disk", disk, peek=disk.glance)
+        return Tier("disk", disk, peek=disk.glance, put_all=disk.put_all)
 
     def _redis(self) -> Tier | None:
         if self.link is None:

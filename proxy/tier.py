@@ -11,7 +11,7 @@ from proxy.core.outage import Outage
 from proxy.ports import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from proxy.core.entry import Entry, Key, Stored
     from proxy.core.events import Looked, Operation
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     Peek: TypeAlias = Callable[[Key, float], Stored | None]
     Keep: TypeAlias = Callable[[Stored, float], bool]
+    PutAll: TypeAlias = Callable[[Sequence[Stored], float], Awaitable[list[bool]]]
     Worthy: TypeAlias = Callable[[Entry], bool]
 
 _FAILURES: Final = 5
@@ -50,12 +51,14 @@ class Tier:
         *,
         peek: Peek | None = None,
         keep: Keep | None = None,
+        put_all: PutAll | None = None,
         filter: Filter | None = None,
         worthy: Worthy | None = None,
         shared: bool = False,
         outage: Outage | None = None,
     ) -> None:
-        """`peek`, `keep`: the store's `get` and `put` without a coroutine, if it has those.
+        """`peek`, `keep`: the store's `get` and `put` without a coroutine, if it has those;
+        `put_all`: its `put` for several at once.
         `worthy`: it takes only such entries, and only once they are used again. `shared`: by all
         gateways, so that a purge has reached it whatever this one has heard. `outage`: whether
         trying has a point; None: after a few failures it is tried now and then only."""
@@ -63,6 +66,7 @@ class Tier:
         self.store = store
         self.peek = peek
         self.keep = keep
+        self.put_all = put_all
         self.filter = filter
         self.worthy = worthy
         self.shared = shared
@@ -115,21 +119,35 @@ class Tier:
             got = await asyncio.gather(*(self.store.get(key, now) for key in keys))
         return {key: stored for key, stored in zip(keys, got, strict=True) if stored is not None}
 
-    async def put(self, stored: Stored, now: float, clock: Clock, emit: Emit) -> bool | None:
-        """Keep it; False: something asked for later is there; None: it cannot be kept now."""
+    async def put(
+        self, stored: Sequence[Stored], now: float, clock: Clock, emit: Emit
+    ) -> Sequence[bool | None]:
+        """Keep them. Of each, False: something asked for later is there; None: it cannot be kept
+        now."""
         if not self._outage.admits(clock.mono()):
-            return None
+            return [None] * len(stored)
         try:
-            kept = await self.store.put(stored, now)
+            kept = await self._put(stored, now)
         except StoreError as error:
             self._failed("put", error, clock, emit)
-            return None
+            return [None] * len(stored)
         self._worked(emit)
-        if kept:
-            self.owed.pay(stored.key, stored.asked)
-        if self.filter is not None:
-            self.filter.added(stored.key)
+        for one, here in zip(stored, kept, strict=True):
+            if here:
+                self.owed.pay(one.key, one.asked)
+            if self.filter is not None:
+                self.filter.added(one.key)
         return kept
+
+    async def _put(self, stored: Sequence[Stored], now: float) -> Sequence[bool]:
+        # A task for each would take longer than all the rest of storing them.
+        if self.keep is not None:
+            return [self.keep(one, now) for one in stored]
+        if self.put_all is not None:
+            return await self.put_all(stored, now)
+        if len(stored) == 1:
+            return [await self.store.put(stored[0], now)]
+        return await asyncio.gather(*(self.store.put(one, now) for one in stored))
 
     async def delete(
         self, key: Key, clock: Clock, emit: Emit, *, before: float | None = None

@@ -185,7 +185,7 @@ class Tiers:
                     self._backlog.add(self._kept(tier, stored))
 
     async def _kept(self, tier: Tier, stored: Stored) -> None:
-        await tier.put(stored, self._clock.now(), self._clock, self._emit)
+        await tier.put([stored], self._clock.now(), self._clock, self._emit)
 
     def used(self, entry: Entry) -> None:
         """An answer was served again: now it goes to the tiers that take only such."""
@@ -200,17 +200,17 @@ class Tiers:
     async def put(self, *stored: Stored) -> None:
         """Store them in every tier that takes them at once; nearest first, so that this process
         has them soonest."""
-        if len(stored) == 1:
-            await self._put(self._ready, stored[0])
-        else:  # together, so that a tier can take them as one
-            await asyncio.gather(*(self._put(self._ready, one) for one in stored))
-
-    async def _put(self, tiers: tuple[Tier, ...], stored: Stored) -> None:
         now = self._clock.now()
-        for depth, tier in enumerate(tiers):
-            if await tier.put(stored, now, self._clock, self._emit) is False:
+        for depth, tier in enumerate(self._ready):
+            kept = await tier.put(stored, now, self._clock, self._emit)
+            if False in kept:
                 # Another process asked later and has stored it: what we hold is the older answer.
-                return await self._retract(tiers[:depth], stored)
+                for one, here in zip(stored, kept, strict=True):
+                    if here is False:
+                        await self._retract(self._ready[:depth], one)
+                stored = tuple(
+                    [one for one, here in zip(stored, kept, strict=True) if here is not False]
+                )
 
     async def _retract(self, tiers: tuple[Tier, ...], stored: Stored) -> None:
         for tier in tiers:

@@ -15,6 +15,7 @@ from proxy.adapters import admin
 from proxy.adapters.sockets import listening
 from proxy.core.events import Evicted, TierFailed, TierMeasured
 from proxy.core.summary import summary
+from proxy.ports import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -127,7 +128,10 @@ class Worker:
     async def _purge(self, key: Key | None) -> bool:
         if key is not None:
             return await self._parts.purging.key(key)
-        await self._parts.purging.all()
+        try:
+            await self._parts.purging.all()
+        except OSError as error:
+            raise StoreError("epoch", "cannot be written") from error
         return True
 
     def _stats(self) -> dict[str, object]:

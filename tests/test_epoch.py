@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -152,3 +154,16 @@ def test_a_full_disk_is_an_error_and_no_death(tmp_path: Path) -> None:
         assert child.finish() == 3
     finally:
         subprocess.run(["umount", tmp_path], check=True)
+
+
+def test_a_process_that_stands_still_in_a_change_holds_up_nobody_for_ever(tmp_path: Path) -> None:
+    epochs = Epochs(tmp_path / "epoch", clock=FakeClock(), patience=0.02)
+    before = epochs.current()
+    other = os.open(tmp_path / "epoch", os.O_RDWR)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    with pytest.raises(OSError, match="locked"):
+        epochs.bump()
+    os.close(other)
+
+    assert epochs.current() == before
+    assert epochs.bump() > before

@@ -18,7 +18,7 @@ from proxy.adapters.vault.wrapper import Local, WrapperError
 from proxy.coder import SealError
 from proxy.config import ConfigError, Encryption
 from proxy.core import sealing
-from proxy.core.events import TierTurned
+from proxy.core.events import TierFailed, TierTurned
 from proxy.core.sealing import DataKey
 from tests.aws_server import AwsServer
 from tests.fakes import FakeClock, settle
@@ -194,6 +194,23 @@ async def test_a_keeper_out_of_reach_heals_by_itself() -> None:
         TierTurned("encryption", False, "out of reach"),
         TierTurned("encryption", True),
     ]
+
+
+async def test_a_former_keeper_that_is_gone_keeps_nobody_from_sealing() -> None:
+    """Nor does it look as if nothing could be sealed: only what it had wrapped is a miss."""
+    new, former = Keeper("new"), Keeper("former")
+    wrapped = former.make(b"s" * 32)
+    former.reachable = False
+    events: list[Event] = []
+    one = Vault([new, former], clock=FakeClock(), emit=events.append)
+    old = sealing.seal(wrapped, b"n" * 12, b"payload", b"")
+    async with running(one):
+        await until_sealed(one)
+        assert one.unseal(memoryview(old), b"") is None
+        await until(lambda: TierFailed("encryption", "get", "out of reach") in events)
+        await until_sealed(one)
+
+    assert not any(isinstance(event, TierTurned) for event in events)
 
 
 async def test_a_data_key_that_no_one_opens_is_not_asked_for_again_and_again() -> None:

@@ -91,7 +91,10 @@ def _asked(*arguments: str) -> dict[str, Any]:
     if done.returncode:
         last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
         raise ConfigError(f"the calendars cannot be read: {last}")
-    said: dict[str, Any] = json.loads(done.stdout)
+    try:
+        said: dict[str, Any] = json.loads(done.stdout)
+    except ValueError as error:
+        raise ConfigError("the calendars cannot be read: what was said is no JSON") from error
     return said
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
-from contextlib import contextmanager
+import threading
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from proxy.ports import Clock
 
 _SIZE: Final = 8
+_PATIENCE: Final = 2.0
+_BETWEEN: Final = 0.01
+"""Seconds between two tries to be alone with the file."""
 LARGEST: Final = 1 << 53
 """From here on a number was not written by us."""
 _PROVISIONAL: Final = 1 << 63
@@ -31,9 +35,13 @@ class Epochs:
     cache. What was stored meanwhile was asked for just now, and stays valid.
     """
 
-    def __init__(self, path: str | Path, *, clock: Clock) -> None:
-        """`path`: a file, made if need be. Raises: OSError."""
+    def __init__(self, path: str | Path, *, clock: Clock, patience: float = _PATIENCE) -> None:
+        """`path`: a file, made if need be. `patience`: seconds to wait for whoever changes it now.
+
+        Raises: OSError.
+        """
         self._clock = clock
+        self._tries = max(1, round(patience / _BETWEEN))
         target = Path(path)
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._file = os.open(target, os.O_RDWR | os.O_CREAT, 0o600)
@@ -84,11 +92,21 @@ class Epochs:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        fcntl.flock(self._file, fcntl.LOCK_EX)
+        self._lock()
         try:
             yield
         finally:
             fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def _lock(self) -> None:
+        """Not for ever: who has the lock may be frozen. Raises: OSError."""
+        pause = threading.Event()
+        for _ in range(self._tries):
+            with suppress(BlockingIOError):
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            pause.wait(_BETWEEN)
+        raise OSError("the epoch is locked by a process that does not go on")
 
     def _prepare(self) -> None:
         """Have a number in the file. It is written, not left to the page of memory: where the disk

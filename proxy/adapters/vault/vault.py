@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 from proxy.adapters.vault.wrapper import WrapperError
 from proxy.coder import PLAIN, Coder, SealError
 from proxy.core import sealing
-from proxy.core.events import TierTurned
+from proxy.core.events import TierFailed, TierTurned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from proxy.adapters.vault.wrapper import Wrapper
     from proxy.core.sealing import DataKey
@@ -98,15 +98,15 @@ class Vault:
         pause = _FIRST_PAUSE
         while True:
             self._wake.clear()
-            try:
-                await self._make()
-                await self._learn()
-            except WrapperError as error:
-                self._turned(False, str(error))
+            # Each for itself: a former key that is gone keeps nobody from sealing with the new one.
+            unmade, unknown = await _trouble(self._make), await _trouble(self._learn)
+            self._turned(not unmade, unmade)
+            if unknown:
+                self._emit(TierFailed(NAME, "get", unknown))
+            if unmade or unknown:
                 await self._clock.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
                 continue
-            self._turned(True)
             pause = _FIRST_PAUSE
             await self._wake.wait()
 
@@ -182,6 +182,15 @@ class Vault:
         if working != self._working:
             self._working = working
             self._emit(TierTurned(NAME, working, error))
+
+
+async def _trouble(step: Callable[[], Awaitable[None]]) -> str:
+    """What kept it from being done; empty: nothing."""
+    try:
+        await step()
+    except WrapperError as error:
+        return str(error)
+    return ""
 
 
 def coder(vault: Vault | None) -> Coder:
