@@ -57,7 +57,7 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=6,
 )
-reserved = INERT | {"cache", "store", "model", "audio", "tools", "messages"}
+reserved = INERT | {"cache", "store", "model", "audio", "tools", "messages", "text"}
 free = st.dictionaries(texts.filter(lambda name: name not in reserved), values, max_size=3)
 inert = st.dictionaries(st.sampled_from(sorted(INERT - {"stream"})), values, max_size=3)
 
