@@ -87,8 +87,9 @@ class Company:
             self._step_aside,
             self._feed,
             self._site.clock,
+            sweeps=self._slot == 0,
         )
-        if self._feed is not None:
+        if not self.alone:
             self.loops.append(purging.run)
         return purging
 
@@ -97,16 +98,13 @@ class Company:
             return None
         kept, clock = disk_path(self._site.config, self._site.environ), self._site.clock
 
-        async def heard(key: Key) -> None:
-            await self.purging.heard(key)
-
         async def newer(key: Key, asked: float) -> None:
             await self.purging.newer(key, asked)
 
         feed = Feed(
             storage.link,
             storage.epochs,
-            on_purge=heard,
+            on_purge=self._forget,
             on_newer=newer,
             on_gap=lambda: self.purging.missed(clock.now()),
             clock=clock,
@@ -155,8 +153,8 @@ class Company:
         """A place at a running flight, for another worker."""
         return self._flights.get(unnamed(name))
 
-    async def _forget(self, key: bytes) -> bool:
-        return await self.purging.forget(Key(key))
+    async def _forget(self, key: bytes, at: float) -> bool:
+        return await self.purging.forget(Key(key), at)
 
 
 def _closes(leases: Leases) -> Close:

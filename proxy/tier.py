@@ -89,6 +89,7 @@ class Tier:
         start = clock.mono()
         if not self._outage.admits(start):
             return None
+        owed = self.owed.among(keys)  # it may be paid before the answer is here
         try:
             found = await (self._in_turn(keys, now) if self.peek else self._got(keys, now))
         except (StoreError, TimeoutError) as error:
@@ -101,8 +102,8 @@ class Tier:
                 self.filter.added(key)
         result: Looked = "hit" if found else "miss"
         emit(TierLooked(self.name, result, clock.mono() - start))
-        if self.owed:
-            return {key: stored for key, stored in found.items() if not self.owed.hide(stored)}
+        for debts in filter(None, (owed, self.owed)):
+            found = {key: stored for key, stored in found.items() if not debts.hide(stored)}
         return found
 
     async def _in_turn(self, keys: Sequence[Key], now: float) -> dict[Key, Stored]:

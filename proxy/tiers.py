@@ -7,6 +7,8 @@ from contextlib import suppress
 from math import nextafter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import msgspec
+
 from proxy.core.batch import whole
 from proxy.core.decision import Found
 from proxy.core.entry import Alias, Entry
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from proxy.tier import Tier
 
 _EVER: Final = float("-inf")
-_ALWAYS: Final = float("inf")
 _TURN: Final = 256
 """Items looked up in a row: in a batch of many thousands, other requests come in between."""
 
@@ -185,6 +186,9 @@ class Tiers:
                     self._backlog.add(self._kept(tier, stored))
 
     async def _kept(self, tier: Tier, stored: Stored) -> None:
+        if isinstance(stored, Entry):
+            # No flight's answer any more: whoever had the lease since has not outdated it.
+            stored = msgspec.structs.replace(stored, fence=0)
         await tier.put([stored], self._clock.now(), self._clock, self._emit)
 
     def used(self, entry: Entry) -> None:
@@ -217,19 +221,22 @@ class Tiers:
             with suppress(StoreError):
                 await tier.store.delete(stored.key)
 
-    async def delete(self, key: Key) -> bool:
-        """Forget it everywhere; whether any tier had it."""
+    async def delete(self, key: Key, *, shared: bool = True) -> bool:
+        """Forget it everywhere, or only in what is not `shared` with other gateways; whether any
+        tier had it."""
         for demand in self._demands.values():
             demand.purged(key)
         had = False
         for tier in self._tiers:
-            had = await tier.delete(key, self._clock, self._emit) or had
+            if shared or not tier.shared:
+                had = await tier.delete(key, self._clock, self._emit) or had
         return had
 
-    async def drop(self, key: Key, before: float = _ALWAYS) -> None:
-        """Forget what is not shared with other gateways, where it was asked for earlier."""
+    async def drop(self, key: Key, before: float, *, shared: bool = False) -> None:
+        """Forget it where it was asked for earlier, in what is `shared` with other gateways or in
+        what is not."""
         for tier in self._tiers:
-            if tier.shared:
+            if tier.shared is not shared:
                 continue
             held = await tier.read([key], self._clock.now(), self._clock, self._emit, sure=True)
             if held is None or (key in held and held[key].asked < before):

@@ -30,7 +30,7 @@ class Owner:
         self.address = self.path
         self.port = 0
         self.flights = Flights(lambda _: None, limit=1 << 24)
-        self.forgotten: list[bytes] = []
+        self.forgotten: list[tuple[bytes, float]] = []
         self.server = PeerServer(
             self.board, self.forget, path, Remote(host, 0, SECRET, strangers=strangers)
         )
@@ -52,9 +52,9 @@ class Owner:
     def board(self, name: bytes) -> Reader | None:
         return self.flights.get(unnamed(name))
 
-    async def forget(self, name: bytes) -> bool:
-        self.forgotten.append(name)
-        return name == key("a")
+    async def forget(self, key_: bytes, at: float) -> bool:
+        self.forgotten.append((key_, at))
+        return key_ == key("a")
 
     async def fly(self, flight: Flight) -> None:
         self.flown.append(flight)

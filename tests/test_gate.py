@@ -11,6 +11,7 @@ import pytest
 from proxy.config import Breaker, Overload
 from proxy.core.events import BreakerMoved, NodeMeasured, Shed
 from proxy.core.limiter import Limiter
+from proxy.gate import Gate, Wish
 from proxy.ports import UpstreamError
 from proxy.quantity import Duration, Timeout
 from tests.fakes import Answer, FakeUpstream, settle
@@ -37,6 +38,17 @@ async def test_no_more_calls_run_than_the_limit_and_the_next_comes_in_when_one_i
     await read(await third)
     await read(await fourth)
     assert yard.running() == [0]
+
+
+async def test_a_place_is_given_back_once() -> None:
+    yard = Yard(FakeUpstream(OK), limit=2)
+    gate = Gate(yard.nodes, yard.clock, yard.events.append, breaker=BREAKER, overload=Overload())
+    wish = Wish(tuple(yard.nodes), "m", b"", sticky=False)
+    first, _ = await gate.enter(wish), await gate.enter(wish)
+    first.leave()
+    first.leave()
+
+    assert yard.running() == [1]
 
 
 async def test_a_full_node_is_passed_over_for_one_with_room() -> None:

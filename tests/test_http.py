@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self
 
@@ -405,6 +407,25 @@ async def test_a_new_connection_that_is_closed_without_an_answer_is_a_failure() 
 
     async with Node(play) as node, node.asked() as http:
         assert await error(http.send(GET)) == "cut"
+
+
+async def test_a_reset_is_no_end_of_an_answer_that_ends_with_its_connection() -> None:
+    reading = asyncio.Event()
+
+    async def play(connection: Connection) -> None:
+        await connection.head()
+        connection.say(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhalf")
+        await reading.wait()
+        sock = connection.writer.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.writer.transport.abort()
+
+    async with Node(play) as node, node.asked() as http:
+        response = await http.send(GET)
+        assert await anext(response) == b"half"
+        reading.set()
+        with pytest.raises(UpstreamError, match="ended early"):
+            await read(response)
 
 
 async def test_an_upload_is_never_taken_for_one_that_was_not_seen() -> None:

@@ -16,7 +16,7 @@ from proxy.ports import UpstreamError
 from proxy.sharing import named
 from tests.fakes import settle
 from tests.owner import HEAD, NAME, SECRET, Owner, eventually
-from tests.stored import entry, key
+from tests.stored import NOW, entry, key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -281,15 +281,15 @@ async def test_an_owner_that_closes_lets_its_followers_go(owner: Owner) -> None:
 
 
 async def test_a_key_is_forgotten_at_another_worker(owner: Owner) -> None:
-    had = [await PEERS.forget(owner.address, key(name)) for name in ("a", "b")]
+    had = [await PEERS.forget(owner.address, key(name), NOW) for name in ("a", "b")]
 
-    assert owner.forgotten == [key("a"), key("b")]
+    assert owner.forgotten == [(key("a"), NOW), (key("b"), NOW)]
     assert had == [True, False]
 
 
 async def test_nothing_can_be_forgotten_where_nobody_is(tmp_path: Path) -> None:
     with pytest.raises(UpstreamError):
-        await PEERS.forget(str(tmp_path / "nobody"), key("a"))
+        await PEERS.forget(str(tmp_path / "nobody"), key("a"), NOW)
 
 
 async def test_one_worker_has_nobody_to_follow() -> None:

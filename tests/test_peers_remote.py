@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from proxy.adapters.peers.follow import Peers
+from proxy.adapters.peers.frames import PURGE
 from proxy.adapters.peers.seal import HELLO, NONCE, Secret
 from proxy.adapters.peers.server import PeerServer, Remote, address
 from proxy.ports import UpstreamError
 from proxy.sharing import named
 from tests.owner import HEAD, NAME, SECRET, Owner, eventually
-from tests.stored import key
+from tests.stored import NOW, key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -132,7 +133,10 @@ async def test_a_worker_with_another_secret_is_a_stranger(owner: Owner) -> None:
     reader = owner.depart(HEAD, b"one")
     other = Peers(SECRET[:-1] + b"!")
 
-    for asked in (other.follow(owner.remote, named(NAME)), other.forget(owner.remote, key("a"))):
+    for asked in (
+        other.follow(owner.remote, named(NAME)),
+        other.forget(owner.remote, key("a"), NOW),
+    ):
         with pytest.raises(UpstreamError) as failed:
             await asked
         assert failed.value.kind == "gone"
@@ -143,11 +147,11 @@ async def test_a_worker_with_another_secret_is_a_stranger(owner: Owner) -> None:
 async def test_what_was_heard_once_opens_nothing_again(owner: Owner) -> None:
     """Words of a true peer, said again by someone who heard them: it learns a nonce."""
     async with tapped(owner) as wire:
-        assert await PEERS.forget(wire.address, key("a"))
+        assert await PEERS.forget(wire.address, key("a"), NOW)
     said = wire.asked[:HELLO], wire.asked[HELLO:]
 
     assert len(await told(owner, *said)) == NONCE
-    assert owner.forgotten == [key("a")]
+    assert owner.forgotten == [(key("a"), NOW)]
 
 
 async def test_an_owner_that_does_not_know_the_secret_is_not_believed() -> None:
@@ -210,7 +214,7 @@ async def test_without_a_secret_other_machines_are_out_of_reach(owner: Owner) ->
 
 
 async def test_without_a_secret_no_port_is_opened(tmp_path: Path) -> None:
-    async def forget(_: bytes) -> bool:
+    async def forget(_: bytes, at: float) -> bool:
         return False
 
     server = PeerServer(lambda _: None, forget, tmp_path / "s")
@@ -231,7 +235,7 @@ async def test_hosts_with_more_than_one_kind_of_address(tmp_path: Path, host: st
     owner = Owner(tmp_path / "s", host=host)
     await owner.start()
 
-    assert await PEERS.forget(owner.remote, key("a"))
+    assert await PEERS.forget(owner.remote, key("a"), NOW)
     await owner.aclose()
 
 
@@ -309,23 +313,23 @@ async def test_an_owner_with_many_followers_closes_at_once(owner: Owner) -> None
 
 async def test_a_purge_goes_through_though_the_asker_leaves(owner: Owner) -> None:
     _, writer = await asyncio.open_unix_connection(owner.path)
-    writer.write(b"D" + key("a").ljust(40, b"\0"))
+    writer.write(b"D" + PURGE.pack(key("a"), NOW))
     writer.close()
 
-    await eventually(lambda: owner.forgotten == [key("a")])
+    await eventually(lambda: owner.forgotten == [(key("a"), NOW)])
 
 
 async def test_an_owner_says_that_it_lives_while_it_forgets(tmp_path: Path) -> None:
     """A tier may be slow."""
     done = asyncio.Event()
 
-    async def forget(_: bytes) -> bool:
+    async def forget(_: bytes, at: float) -> bool:
         return await done.wait()
 
     server = PeerServer(lambda _: None, forget, tmp_path / "s")
     await server.start()
     asks, writer = await asyncio.open_unix_connection(str(tmp_path / "s"))
-    writer.write(b"D" + key("a").ljust(40, b"\0"))
+    writer.write(b"D" + PURGE.pack(key("a"), NOW))
 
     assert await asks.readexactly(5) == b"K\0\0\0\0"
     done.set()

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from proxy.core import wire
 from proxy.core.errors import RefusedError
 from proxy.core.events import TierFailed
 from proxy.core.receive import raw_key
 from tests import answers
 from tests.asking import K2, RULES, arrival, chat, configured
-from tests.fakes import JSON, Answer, BrokenStore, settle
+from tests.fakes import JSON, Answer, BrokenStore, FakeStore, settle
 from tests.staged import METERED, STREAM, TTL, Stage, broken, failed, said, streamed, streaming
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from proxy.core.entry import Key, Stored
 
 GRACE = TTL + 30.0
 LAST = TTL + 300.0
@@ -519,6 +525,34 @@ async def test_a_purge_of_one_key_reaches_the_call_that_is_on_its_way() -> None:
     await settle()
 
     assert await got.text() == "before"
+    assert await (await stage.ask()).text() == "after"
+
+
+class Writing(FakeStore):
+    """A store that has just taken an answer when the key is purged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.purge: Callable[[Key], None] | None = None
+
+    async def put(self, stored: Stored, now: float) -> bool:
+        kept = await super().put(stored, now)
+        if self.purge is not None:
+            await self.delete(stored.key)
+            self.purge(stored.key)
+            self.data[stored.key] = wire.encode(stored)  # the write was on its way
+        return kept
+
+
+async def test_what_was_purged_while_it_was_being_stored_is_not_kept() -> None:
+    store = Writing()
+    stage = Stage(said("before"), said("after"), stores=[store])
+    store.purge = stage.flights.purge
+    await stage.ask()
+    await settle()
+
+    store.purge = None
+
     assert await (await stage.ask()).text() == "after"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+import pytest
+
 from proxy.backlog import Backlog
 from proxy.flights import Flights
 from proxy.purging import Purging
@@ -33,23 +35,60 @@ class Nobody:
     def bump(self) -> int:
         return 1
 
-    async def forget(self, owner: str, key: bytes) -> bool:
+    async def forget(self, owner: str, key: bytes, at: float) -> bool:
         return False
+
+
+class Fleet:
+    """Remembers what was purged."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[Key, float]] = []
+
+    async def purge(self, key: Key, at: float) -> bool:
+        self.told.append((key, at))
+        return True
+
+    async def purge_all(self) -> bool:
+        return True
 
 
 class Here:
     """A worker's tiers, one of them shared, and its purging."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, sweeps: bool = False) -> None:
         self.clock = FakeClock()
         self.near, self.far = FakeStore(), FakeStore()
         tiers = [Tier("memory", self.near), Tier("redis", self.far, shared=True)]
         self.aside: list[Key] = []
         self.tiers = Tiers(tiers, self.clock, _quiet, Backlog(_quiet))
         nobody, self.flights = Nobody(), Flights(_quiet, limit=1)
+        self.fleet = Fleet()
         self.purging = Purging(
-            self.flights, self.tiers, nobody, nobody, self._others, self._aside, None, self.clock
+            self.flights,
+            self.tiers,
+            nobody,
+            nobody,
+            self._others,
+            self._aside,
+            self.fleet,
+            self.clock,
+            sweeps=sweeps,
         )
+
+    async def wait(self) -> None:
+        """Until all that is done later is done."""
+        running = asyncio.create_task(self.purging.run())
+        for _ in range(8):
+            await settle()
+            self.clock.advance(0.25)
+        await settle()
+        running.cancel()
+
+    async def where(self) -> tuple[bool, bool]:
+        """Whether it is near, and far away."""
+        near = await self.near.get(KEY, self.clock.now())
+        return near is not None, await self.far.get(KEY, self.clock.now()) is not None
 
     def _others(self) -> Iterable[str]:
         return ()
@@ -59,27 +98,66 @@ class Here:
 
 
 async def test_what_is_heard_is_forgotten_and_its_flights_step_aside() -> None:
+    """Who purged has seen to what is shared."""
     here = Here()
     await here.tiers.put(entry("a", here.clock.now()))
-    await here.purging.heard(KEY)
 
-    assert await here.tiers.delete(KEY) is False
+    assert await here.purging.forget(KEY, here.clock.now())
+    assert await here.where() == (False, True)
     assert here.aside == [KEY]
 
 
-async def test_what_was_found_in_a_shared_tier_just_then_does_not_stay_here() -> None:
+async def test_who_purges_forgets_everywhere_and_tells() -> None:
     here = Here()
-    running = asyncio.create_task(here.purging.run())
-    await here.purging.heard(KEY)
     await here.tiers.put(entry("a", here.clock.now()))
-    for _ in range(8):
-        await settle()
-        here.clock.advance(0.25)
-    await settle()
 
-    assert await here.near.get(KEY, here.clock.now()) is None
-    assert await here.far.get(KEY, here.clock.now()) is not None
-    running.cancel()
+    assert await here.purging.key(KEY)
+    assert await here.where() == (False, False)
+    assert here.fleet.told == [(KEY, here.clock.now())]
+
+
+async def test_what_was_asked_for_since_a_purge_outlives_its_echo() -> None:
+    """Neither who purged asks twice, nor do the others when they are told again."""
+    here, door = Here(sweeps=True), asyncio.Event()
+    await here.purging.key(KEY)
+
+    async def fly(flight: Flight) -> None:
+        await door.wait()
+
+    flight = here.flights.join((KEY, 1), fly)[0].flight
+    here.clock.advance(0.1)
+    await here.tiers.put(entry("a", here.clock.now()))
+    for told in here.fleet.told:
+        await here.purging.forget(*told)
+    await here.wait()
+
+    purged = flight.purged
+    assert (purged, await here.where()) == (False, (True, True))
+    await here.purging.forget(KEY, here.clock.now())
+    assert flight.purged
+    await here.flights.aclose()
+
+
+@pytest.mark.parametrize("sweeps", [True, False])
+async def test_what_was_stored_before_all_had_heard_does_not_stay(*, sweeps: bool) -> None:
+    """One worker of a machine sees to what is shared: each look at a far tier is paid for."""
+    here = Here(sweeps=sweeps)
+    at = here.clock.now()
+    await here.purging.forget(KEY, at)
+    await here.tiers.put(entry("a", at - 1.0))
+    await here.wait()
+
+    assert await here.where() == (False, not sweeps)
+
+
+async def test_what_is_remembered_of_purges_is_bounded() -> None:
+    here = Here(sweeps=True)
+    for number in range(10_500):
+        await here.purging.forget(key(number), 1.0)
+
+    purging = here.purging
+    kept = [len(part) for part in (purging._known, purging._unswept, purging._echoes)]
+    assert kept == [10_000] * 3
 
 
 async def test_what_is_on_its_way_is_not_stored_where_a_purge_may_have_gone_unheard() -> None:

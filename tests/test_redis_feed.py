@@ -16,7 +16,7 @@ from proxy.adapters.clock import SystemClock
 from proxy.adapters.epoch import Epochs
 from proxy.adapters.redis.feed import EVERY, Feed
 from proxy.adapters.redis.link import Link
-from proxy.adapters.redis.purges import LASTS, MOST, WINDOW
+from proxy.adapters.redis.purges import LASTS, MOST, PORTION, WINDOW
 from tests.fakes import FakeClock, settle
 from tests.redis_server import RedisServer
 from tests.scripted import PREFIX, Direct, names, value
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from proxy.core.events import Event
 
 EPOCH, PURGES = f"{PREFIX}{{fleet}}:epoch", f"{PREFIX}{{fleet}}:purges"
+RENEWALS = f"{PREFIX}{{fleet}}:renewals"
+AT = 1_800_000_000.0
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +86,8 @@ class Gateway:
     async def _newer(self, key: Key, asked: float) -> None:
         self.outdated.append((key, asked))
 
-    async def _purged(self, key: Key) -> None:
+    async def _purged(self, key: Key, at: float) -> None:
+        assert at == AT
         self.purged.append(key)
         await self.door.wait()
 
@@ -127,15 +130,60 @@ async def test_a_new_machine_takes_the_fleets_epoch(fleet: Fleet, client: driver
 
 
 async def test_an_answer_that_was_wanted_anew_outdates_the_others_older_ones(fleet: Fleet) -> None:
-    """Told in order with purges, and taken for none of them."""
+    """Told once, and taken for no purge."""
     one, other = fleet
-    await one.feed.renewed(key("a"), 1_800_000_000.25)
-    await one.feed.purge(key("b"))
+    for asked in (0.25, 2.5, 1.0):
+        await one.feed.renewed(key("a"), AT + asked)
+    await one.feed.purge(key("b"), AT)
     await rounds(fleet)
 
-    assert other.outdated == one.outdated == [(key("a"), 1_800_000_000.25)]
+    assert other.outdated == one.outdated == [(key("a"), AT + 2.5)]
     assert other.purged == [key("b")]
-    assert (one.gaps, other.gaps) == (0, 0)
+
+
+async def test_however_many_are_wanted_anew_no_purge_is_missed_or_late(
+    fleet: Fleet, client: driver.Redis
+) -> None:
+    """Any client may have that done, and be it to make the others distrust what they hold."""
+    one, other = fleet
+    for number in range(MOST + 500):
+        client.xadd(RENEWALS, {"key": key(number), "before": repr(AT)})
+    await one.feed.purge(key("purged"), AT)
+    await one.feed.renewed(key("last"), AT)
+    await other.feed.round()
+
+    assert other.purged == [key("purged")]
+    assert 0 < len(other.outdated) <= PORTION
+    assert (key("last"), AT) in other.outdated
+    assert other.gaps == 0
+    assert client.xlen(RENEWALS) < MOST + 200
+    assert 0 < client.pttl(RENEWALS) <= 600_000
+
+
+@pytest.mark.parametrize("foreign", [b"short", b"k" * 33, b""])
+async def test_what_others_wrote_among_the_renewals_is_left_out(
+    fleet: Fleet, client: driver.Redis, foreign: bytes
+) -> None:
+    one, other = fleet
+    await one.feed.renewed(key("a"), AT)
+    client.xadd(RENEWALS, {"key": foreign, "before": AT})
+    client.xadd(RENEWALS, {"x": "y"})
+    client.xadd(RENEWALS, {"key": key("b"), "before": "x"})
+    await rounds(fleet)
+
+    assert other.outdated == [(key("a"), AT)]
+
+
+async def test_who_joins_hears_of_no_renewal_before(
+    fleet: Fleet, client: driver.Redis, tmp_path: Path, clock: FakeClock
+) -> None:
+    await fleet[0].feed.renewed(key("a"), AT)
+    new = Gateway(client, tmp_path / "new", clock)
+    await new.feed.round()
+    await fleet[0].feed.renewed(key("b"), AT)
+    await new.feed.round()
+
+    assert new.outdated == [(key("b"), AT)]
 
 
 async def test_a_purge_of_all_reaches_every_gateway_in_one_round(fleet: Fleet) -> None:
@@ -264,8 +312,8 @@ async def test_what_is_no_epoch_is_replaced(
 async def test_a_purge_reaches_every_gateway_in_one_round(fleet: Fleet) -> None:
     one, other = fleet
 
-    assert await one.feed.purge(key("a"))
-    assert await one.feed.purge(key("b"))
+    assert await one.feed.purge(key("a"), AT)
+    assert await one.feed.purge(key("b"), AT)
     await rounds(fleet, 1)
     assert one.purged == other.purged == [key("a"), key("b")]
     await rounds(fleet)
@@ -275,7 +323,7 @@ async def test_a_purge_reaches_every_gateway_in_one_round(fleet: Fleet) -> None:
 async def test_a_purge_that_redis_did_not_hear_is_told_later(fleet: Fleet) -> None:
     one, other = fleet
     one.link.down = True
-    assert not await one.feed.purge(key("a"))
+    assert not await one.feed.purge(key("a"), AT)
     one.link.down = False
     await rounds(fleet)
 
@@ -283,14 +331,14 @@ async def test_a_purge_that_redis_did_not_hear_is_told_later(fleet: Fleet) -> No
     assert len(one.events) == 1
 
 
-async def test_who_was_cut_off_reads_what_it_missed(fleet: Fleet) -> None:
+async def test_who_was_cut_off_reads_what_it_missed_at_once(fleet: Fleet) -> None:
     one, other = fleet
     other.link.down = True
     for number in range(500):
-        await one.feed.purge(key(str(number)))
+        await one.feed.purge(key(str(number)), AT)
     await other.feed.round()
     other.link.down = False
-    await rounds(fleet, 4)
+    await other.feed.round()
 
     assert other.purged == [key(str(number)) for number in range(500)]
     assert other.gaps == 0
@@ -302,7 +350,7 @@ async def test_what_was_dropped_before_it_was_read_is_a_gap(
     one, other = fleet
     other.link.down = True
     for name in "abc":
-        await one.feed.purge(key(name))
+        await one.feed.purge(key(name), AT)
     await one.feed.round()
     client.xtrim(PURGES, maxlen=1, approximate=False)
     other.link.down = False
@@ -314,10 +362,10 @@ async def test_what_was_dropped_before_it_was_read_is_a_gap(
 
 async def test_what_was_all_dropped_is_told_again(fleet: Fleet, client: driver.Redis) -> None:
     one, other = fleet
-    await one.feed.purge(key("old"))
+    await one.feed.purge(key("old"), AT)
     await rounds(fleet)
     other.link.down = True
-    await one.feed.purge(key("a"))
+    await one.feed.purge(key("a"), AT)
     client.flushall()
     other.link.down = False
     await rounds(fleet, 3)
@@ -332,10 +380,10 @@ async def test_a_purge_that_redis_lost_at_once_is_told_again(
 ) -> None:
     """Before anybody has read it, and however many came to its place."""
     one, other = fleet
-    await one.feed.purge(key("a"))
+    await one.feed.purge(key("a"), AT)
     client.flushall()
     for number in range(since):
-        await other.feed.purge(key(str(number)))
+        await other.feed.purge(key(str(number)), AT)
     await rounds(fleet, 3)
 
     assert key("a") in other.purged
@@ -348,10 +396,10 @@ async def test_another_stream_at_its_place_is_noticed(fleet: Fleet, client: driv
     """Redis was emptied, and somebody has purged since."""
     one, other = fleet
     for name in "abc":
-        await one.feed.purge(key(name))
+        await one.feed.purge(key(name), AT)
     await rounds(fleet)
     client.flushall()
-    await one.feed.purge(key("new"))
+    await one.feed.purge(key("new"), AT)
     await rounds(fleet, 3)
 
     assert key("new") in other.purged
@@ -362,13 +410,13 @@ async def test_a_replica_that_lacks_the_last_purges_gets_them_again(
     fleet: Fleet, client: driver.Redis, clock: FakeClock
 ) -> None:
     one, other = fleet
-    await one.feed.purge(key("a"))
+    await one.feed.purge(key("a"), AT)
     await rounds(fleet)
     clock.advance(WINDOW)
     await rounds(fleet)
     clock.advance(1.0)
     other.link.down = True
-    await one.feed.purge(key("lost"))
+    await one.feed.purge(key("lost"), AT)
     await one.feed.round()
     last: Any = client.xrevrange(PURGES, count=1)
     client.xdel(PURGES, last[0][0])
@@ -384,7 +432,7 @@ async def test_who_was_away_for_too_long_cannot_be_told_again(
     fleet: Fleet, client: driver.Redis, clock: FakeClock
 ) -> None:
     one, other = fleet
-    await one.feed.purge(key("a"))
+    await one.feed.purge(key("a"), AT)
     await rounds(fleet)
     clock.advance(WINDOW + 1)
     await one.feed.round()
@@ -400,12 +448,12 @@ async def test_a_gateway_that_was_down_reads_what_it_missed(
     """Its disk still has what was purged meanwhile."""
     place, folder = tmp_path / "place", tmp_path / "third"
     before = Gateway(client, folder, clock, place)
-    await fleet[0].feed.purge(key("a"))
+    await fleet[0].feed.purge(key("a"), AT)
     await before.feed.round()
-    await fleet[0].feed.purge(key("b"))
+    await fleet[0].feed.purge(key("b"), AT)
     clock.advance(2.0)
     await before.feed.round()
-    await fleet[0].feed.purge(key("missed"))
+    await fleet[0].feed.purge(key("missed"), AT)
     after = Gateway(client, folder, clock, place)
     await after.feed.round()
 
@@ -421,7 +469,7 @@ async def test_who_could_not_reach_redis_at_first_distrusts_what_it_stored_meanw
     late.link.down = True
     await late.feed.round()
     clock.advance(60.0)
-    await fleet[0].feed.purge(key("a"))
+    await fleet[0].feed.purge(key("a"), AT)
     late.link.down = False
     await late.feed.round()
 
@@ -432,7 +480,7 @@ async def test_a_purge_that_takes_long_holds_up_no_other(fleet: Fleet) -> None:
     """A disk commits many deletions together, and objects are far away."""
     one, other = fleet
     for name in "abc":
-        await one.feed.purge(key(name))
+        await one.feed.purge(key(name), AT)
     other.door.clear()
     looking = asyncio.create_task(other.feed.round())
     await settle()
@@ -446,7 +494,7 @@ async def test_a_purge_that_takes_long_holds_up_no_other(fleet: Fleet) -> None:
 async def test_a_place_that_was_torn_is_the_beginning(
     client: driver.Redis, tmp_path: Path, clock: FakeClock, fleet: Fleet, torn: bytes
 ) -> None:
-    await fleet[0].feed.purge(key("a"))
+    await fleet[0].feed.purge(key("a"), AT)
     (tmp_path / "place").write_bytes(torn)
     third = Gateway(client, tmp_path / "third", clock, tmp_path / "place")
     await third.feed.round()
@@ -458,11 +506,11 @@ async def test_what_others_wrote_into_the_stream_is_left_out(
     fleet: Fleet, client: driver.Redis
 ) -> None:
     one, other = fleet
-    await one.feed.purge(key("a"))
-    client.xadd(PURGES, {"key": b"short", "number": 2})
+    await one.feed.purge(key("a"), AT)
+    client.xadd(PURGES, {"key": b"short", "number": 2, "at": AT})
     client.xadd(PURGES, {"x": b"y"})
     await rounds(fleet, 3)
-    await one.feed.purge(key("b"))
+    await one.feed.purge(key("b"), AT)
     await rounds(fleet, 3)
 
     assert key("b") in other.purged
@@ -471,8 +519,8 @@ async def test_what_others_wrote_into_the_stream_is_left_out(
 async def test_every_key_is_bounded_and_has_an_end(fleet: Fleet, client: driver.Redis) -> None:
     one, _ = fleet
     for number in range(MOST + 500):
-        client.xadd(PURGES, {"key": b"k" * 32, "number": number})
-    await one.feed.purge(key("a"))
+        client.xadd(PURGES, {"key": b"k" * 32, "number": number, "at": AT})
+    await one.feed.purge(key("a"), AT)
 
     assert set(names(client)) == {EPOCH.encode(), PURGES.encode()}
     assert all(0 < client.pttl(name) <= 1000 * LASTS for name in names(client))
@@ -513,7 +561,7 @@ async def _played(client: driver.Redis, folder: Path, steps: list[tuple[int, str
             await gateway.feed.purge_all()
         elif step == "one":
             purged.append(key(f"{count}"))
-            await gateway.feed.purge(key(f"{count}"))
+            await gateway.feed.purge(key(f"{count}"), AT)
         elif step == "round":
             await gateway.feed.round()
         elif step == "wait":
@@ -550,7 +598,7 @@ async def test_over_a_real_link_a_restart_of_redis_is_got_over(tmp_path: Path) -
     link = Link(config.Redis(url=server.url), None, clock=clock, emit=lambda _: None)
     told: list[bytes] = []
 
-    async def purged(key: Key) -> None:
+    async def purged(key: Key, at: float) -> None:
         told.append(key)
 
     async def newer(key: Key, asked: float) -> None:
@@ -569,7 +617,7 @@ async def test_over_a_real_link_a_restart_of_redis_is_got_over(tmp_path: Path) -
     running = [asyncio.create_task(loop) for loop in (link.run(), feed.run())]
     assert await feed.meet(5.0)
     server.kill()
-    assert not await feed.purge(key("a"))
+    assert not await feed.purge(key("a"), AT)
     await feed.purge_all()
     server.start()
     until = clock.mono() + 5.0

@@ -331,6 +331,31 @@ async def test_a_lease_taken_for_a_flight_that_was_cancelled_is_given_back(
     assert await b.token() > 0
 
 
+async def test_a_lease_that_may_be_taken_for_a_flight_cancelled_later_is_given_back(
+    client: driver.Redis,
+) -> None:
+    """While the machine's lease was asked for instead."""
+    a, b = Gateway(client, "a:1"), Gateway(client, "b:1")
+    stuck = asyncio.Event()
+
+    class Slow(NoLeases):
+        async def acquire(self, name: bytes, instead: str = "") -> int:
+            await stuck.wait()
+            return 0
+
+    leases = RedisLeases(a.link, "a:1", Slow(), clock=a.clock)
+    a.link.deaf = True
+    asking = asyncio.create_task(leases.acquire(NAME))
+    await settle()
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    a.link.deaf = False
+    assert await b.leases.acquire(NAME) == "a:1"
+    await leases.renew()
+
+    assert await b.token() > 0
+
+
 async def test_every_key_has_the_prefix_and_an_end(client: driver.Redis) -> None:
     a = Gateway(client, "a:1")
     await a.token()

@@ -17,7 +17,7 @@ from proxy.adapters.redis.asked import LinkError
 from proxy.adapters.redis.circuit import Circuit
 from proxy.adapters.redis.link import Link
 from proxy.config import ConfigError
-from proxy.core.events import TierTurned
+from proxy.core.events import TierKnown, TierTurned
 from proxy.quantity import Timeout
 from tests.fakes import FakeClock
 from tests.redis_server import RedisServer
@@ -48,17 +48,22 @@ def own(tmp_path: Path) -> Iterator[RedisServer]:
 
 @asynccontextmanager
 async def linked(
-    url: str, password: str | None = None, *, timeout: float = BUDGET, **settings: Any
+    url: str,
+    password: str | None = None,
+    *,
+    timeout: float = BUDGET,
+    clock: FakeClock | None = None,
+    **settings: Any,
 ) -> AsyncIterator[tuple[Link, list[TierTurned]]]:
     """A link that is looked after only when a test calls `tend`."""
     events: list[TierTurned] = []
 
     def emit(event: Event) -> None:
-        assert isinstance(event, TierTurned)
-        events.append(event)
+        if isinstance(event, TierTurned):
+            events.append(event)
 
     given = config.Redis(url=url, timeout=Timeout(timeout), **settings)
-    link = Link(given, password, clock=FakeClock(), emit=emit)
+    link = Link(given, password, clock=clock or FakeClock(), emit=emit)
     try:
         yield link, events
     finally:
@@ -78,6 +83,13 @@ async def until(true: Callable[[], bool], link: Link) -> None:
         while not true():
             await link.tend()
             await asyncio.sleep(0.01)
+
+
+async def held(link: Link, clock: FakeClock) -> None:
+    """What works has done so for a while."""
+    await link.tend()
+    clock.advance(5.0)
+    await link.tend()
 
 
 async def test_bytes_stay_bytes(shared: RedisServer) -> None:
@@ -154,7 +166,8 @@ async def test_who_gives_up_waiting_takes_nobodys_answer(shared: RedisServer) ->
 async def test_a_frozen_server_costs_little_and_answers_nobody_else(own: RedisServer) -> None:
     """Some commands wait for the budget, then none do; after the thaw no late reply is taken for
     another one (litellm#35273)."""
-    async with linked(own.url) as (link, events):
+    clock = FakeClock()
+    async with linked(own.url, clock=clock) as (link, events):
         for number in range(30):
             await link.ask("SET", link.name(str(number), "e"), number, "PX", 60000, write=True)
         own.freeze()
@@ -170,6 +183,7 @@ async def test_a_frozen_server_costs_little_and_answers_nobody_else(own: RedisSe
         answers = [await link.ask("GET", link.name(str(number), "e")) for number in range(30)]
         with own.client() as client:  # what was silent is closed
             assert client.info("clients")["connected_clients"] == 2
+        await held(link, clock)
 
     assert max(waits) < BUDGET + 0.3
     assert sum(wait > BUDGET / 2 for wait in waits) == 5
@@ -197,14 +211,15 @@ async def test_who_is_answered_late_gets_nobody_elses_answer(own: RedisServer) -
 
 
 async def test_it_starts_without_redis_and_finds_it_by_itself(tmp_path: Path) -> None:
-    server = RedisServer(tmp_path)
-    async with linked(server.url) as (link, events):
+    server, clock = RedisServer(tmp_path), FakeClock()
+    async with linked(server.url, clock=clock) as (link, events):
         assert await code(link.ask("GET", link.name("a", "e"))) == "ConnectionRefusedError"
         await link.tend()
         assert await code(link.ask("GET", link.name("a", "e"))) == "CircuitOpen"
         with server:
             await until(lambda: link.working, link)
             assert await link.ask("GET", link.name("a", "e")) is None
+            await held(link, clock)
 
     assert [event for event in events if event.tier == "redis"] == [
         TierTurned("redis", False, "ConnectionRefusedError"),
@@ -213,7 +228,8 @@ async def test_it_starts_without_redis_and_finds_it_by_itself(tmp_path: Path) ->
 
 
 async def test_a_restart_is_survived(own: RedisServer) -> None:
-    async with linked(own.url) as (link, events):
+    clock = FakeClock()
+    async with linked(own.url, clock=clock) as (link, events):
         await link.ask("SET", link.name("a", "e"), 1, "PX", 60000, write=True)
         own.kill()
         for _ in range(1000):
@@ -222,12 +238,14 @@ async def test_a_restart_is_survived(own: RedisServer) -> None:
         await until(lambda: link.working, link)
 
         assert await link.ask("GET", link.name("a", "e")) is None
+        await held(link, clock)
     assert len([event for event in events if event.tier == "redis"]) == 2
 
 
 async def test_a_full_redis_is_read_and_not_written(own: RedisServer) -> None:
     """Refused writes open their own circuit, and only theirs (litellm#34299)."""
-    async with linked(own.url) as (link, events):
+    clock = FakeClock()
+    async with linked(own.url, clock=clock) as (link, events):
         kept = link.name("kept", "e")
         await link.ask("SET", kept, 1, "PX", 60000, write=True)
         with own.client() as client:
@@ -244,7 +262,47 @@ async def test_a_full_redis_is_read_and_not_written(own: RedisServer) -> None:
         await link.tend()
         await link.ask("SET", kept, 3, "PX", 60000, write=True)
         assert await link.ask("GET", kept) == b"3"
+        await held(link, clock)
     assert events == [TierTurned("redis-writes", False, "OOM"), TierTurned("redis-writes", True)]
+
+
+async def test_at_the_edge_of_its_memory_an_outage_is_told_once(own: RedisServer) -> None:
+    """What fails and works in turn has not recovered until it has worked for a while."""
+    clock = FakeClock()
+    async with linked(own.url, clock=clock) as (link, events):
+        with own.client() as client:
+            for _ in range(6):
+                client.config_set("maxmemory", 1)
+                for _ in range(5):
+                    await code(link.ask("SET", link.name("a", "e"), 2, write=True))
+                client.config_set("maxmemory", 0)
+                for _ in range(4):
+                    await link.tend()
+                    clock.advance(0.5)
+                await link.ask("SET", link.name("a", "e"), 2, "PX", 1000, write=True)
+            assert events == [TierTurned("redis-writes", False, "OOM")]
+            await held(link, clock)
+    assert events[1:] == [TierTurned("redis-writes", True)]
+
+
+@pytest.mark.parametrize("there", [True, False])
+async def test_what_works_from_the_start_is_known_to_once(tmp_path: Path, *, there: bool) -> None:
+    """So that it shows in the metrics before anything has changed; no sooner than it is sure."""
+    events: list[Event] = []
+    server = RedisServer(tmp_path)
+    settings = config.Redis(url=server.url, timeout=Timeout(BUDGET))
+    link = Link(settings, None, clock=FakeClock(), emit=events.append)
+    with server:
+        if not there:
+            server.kill()
+            await code(link.ask("GET", link.name("a", "e")))
+        assert events == []
+        for _ in range(3):
+            await link.tend()
+        await link.aclose()
+
+    known = [TierKnown("redis"), TierKnown("redis-writes")]
+    assert [event for event in events if isinstance(event, TierKnown)] == (known if there else [])
 
 
 async def test_a_read_only_server_is_told_from_one_that_is_down(own: RedisServer) -> None:
@@ -370,17 +428,37 @@ async def test_connections_are_few_until_there_is_much_to_do(shared: RedisServer
             assert before < client.info("clients")["connected_clients"] <= before + 3
 
 
-def test_only_failures_in_a_row_open_a_circuit() -> None:
-    turns = []
+@pytest.mark.parametrize(
+    ("outcomes", "turns"),
+    [
+        ("----", []),
+        ("-----", [True]),
+        ("----+----+----", [True]),
+        ("--++--++--++--++", []),
+        ("++++++++-----", [True]),
+        ("-----+----", [True]),
+    ],
+)
+def test_failures_that_outweigh_successes_open_a_circuit(outcomes: str, turns: list[bool]) -> None:
+    """A full Redis still runs scripts that write nothing in the end (litellm#34299)."""
+    turned: list[bool] = []
+    circuit = Circuit(lambda: turned.append(circuit.open))
+    for outcome in outcomes:
+        if outcome == "-":
+            circuit.failed("OOM")
+        else:
+            circuit.succeeded()
+
+    assert turned == turns
+
+
+def test_only_a_probe_closes_a_circuit() -> None:
+    turns: list[bool] = []
     circuit = Circuit(lambda: turns.append(circuit.open))
-    for _ in range(3):
-        for _ in range(4):
-            circuit.failed("TimeoutError")
-        circuit.succeeded()
-    assert not circuit.open
     for _ in range(7):
         circuit.failed("TimeoutError")
-    circuit.succeeded()
+    for _ in range(9):
+        circuit.succeeded()
     circuit.probed("OOM")
     circuit.probed()
     circuit.probed()

@@ -57,7 +57,7 @@ class Gateway:
     async def _newer(self, key: Key, asked: float) -> None:
         raise AssertionError("nobody has asked anew")
 
-    async def _purged(self, key: Key) -> None:
+    async def _purged(self, key: Key, at: float) -> None:
         self.purged.add(key)
 
     def _missed(self) -> None:
@@ -100,7 +100,7 @@ async def test_a_cluster_holds_all_of_it(tmp_path: Path) -> None:
             assert all(int(b) > int(a) > 0 for a, b in zip(first, second, strict=True))
             spent = {name[:17]: Spent(1, 60) for name in NAMES} | {b"b": Spent(5, 60)}
             assert (await one.buckets.sync(spent)).keys() == spent.keys()
-            await one.feed.purge(key("a"))
+            await one.feed.purge(key("a"), CLOCK.now())
             await one.feed.purge_all()
             await CLOCK.sleep(0.5)
 
@@ -118,7 +118,7 @@ async def test_a_failover_takes_nothing_back(tmp_path: Path) -> None:
             epoch = one.epochs.current()
             sentinels.master.kill()
             assert await two.leases.acquire(NAMES[2]) == 0
-            assert not await one.feed.purge(key("a"))
+            assert not await one.feed.purge(key("a"), CLOCK.now())
 
             async def back() -> bool:
                 return await two.leases.acquire(NAMES[3]) != 0

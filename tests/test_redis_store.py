@@ -12,7 +12,9 @@ import msgspec
 import pytest
 
 from proxy import config
+from proxy.adapters.leases import NoLeases
 from proxy.adapters.redis.filter import Filter
+from proxy.adapters.redis.leases import RedisLeases
 from proxy.adapters.redis.link import Link
 from proxy.adapters.redis.store import LARGEST, RedisStore
 from proxy.coder import PLAIN
@@ -93,6 +95,20 @@ async def test_what_is_too_large_takes_the_former_away(
     assert client.keys() == []
 
 
+async def test_what_is_too_large_goes_before_nothing_either(
+    store: RedisStore, client: driver.Redis
+) -> None:
+    """What lies nearer is only retracted where it is told that another goes first."""
+    large = os.urandom(LARGEST)
+    await store.put(entry("a", asked=NOW + 1.0), NOW)
+    client.set(name("b", "l5"), b"8|10.0.0.1:9000", px=60000)
+
+    assert not await store.put(entry("a", body=large), NOW)
+    assert await store.get(key("a"), NOW) == entry("a", asked=NOW + 1.0)
+    assert not await store.put(entry("b", body=large, epoch=5, fence=7), NOW)
+    assert await store.put(entry("b", body=large, epoch=5, fence=8), NOW)
+
+
 @pytest.mark.parametrize(
     ("held", "new", "kept"),
     [
@@ -140,6 +156,34 @@ async def test_an_owner_whose_lease_went_to_another_may_not_write(
 
     assert await store.put(entry("a", epoch=5, fence=fence), NOW) is kept
     assert await store.put(entry("a", epoch=6, fence=fence), NOW)
+
+
+@pytest.mark.parametrize(
+    ("last", "fence", "kept"),
+    [(b"8", 7, False), (b"7", 7, True), (b"8", 0, True), (b"none", 7, True), (b"", 7, True)],
+)
+async def test_an_owner_whose_successor_has_ended_already_may_not_write(
+    store: RedisStore, client: driver.Redis, last: bytes, fence: int, *, kept: bool
+) -> None:
+    """Even if it stored nothing: what it learned may be that nothing is to be stored."""
+    client.set(name("a", "t"), last, px=60000)
+
+    assert await store.put(entry("a", fence=fence), NOW) is kept
+
+
+async def test_the_successor_of_a_slow_owner_need_not_store_anything(
+    store: RedisStore, link: Link, client: driver.Redis
+) -> None:
+    clock = FakeClock(NOW)
+    slow, next_ = (RedisLeases(link, at, NoLeases(), clock=clock) for at in ("a:1", "b:1"))
+    flight = key("a") + bytes(8)
+    fence = await slow.acquire(flight)
+    client.delete(name("a", "l0"))
+    await next_.acquire(flight)
+    await next_.release(flight)
+
+    assert isinstance(fence, int)
+    assert not await store.put(entry("a", fence=fence), NOW)
 
 
 @pytest.mark.parametrize("what", ["list", "text", "nothing", "older", "torn", "swapped"])

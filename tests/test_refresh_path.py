@@ -194,6 +194,19 @@ async def test_the_first_crowd_shares_what_cannot_be_stored() -> None:
     assert stage.calls == 1
 
 
+async def test_who_asks_an_upstream_in_trouble_waits_together() -> None:
+    """What lies in the upstream and not in the question says nothing of the next answer."""
+    door = asyncio.Event()
+    stage = await stored(failed(500), said(door=door))
+    asking = [stage.asking() for _ in range(20)]
+    await settle()
+
+    assert stage.upstream.answering == 1
+
+    door.set()
+    assert {(await one).status for one in asking} == {200}
+
+
 async def test_an_answer_that_can_be_stored_ends_that_at_once() -> None:
     stage = await stored(cut(), said("whole"))
     await stage.ask()
@@ -202,6 +215,21 @@ async def test_an_answer_that_can_be_stored_ends_that_at_once() -> None:
 
     assert {one.outcome for one in asked} == {"HIT"}
     assert stage.calls == 2
+
+
+async def test_an_answer_that_can_be_stored_is_shared_when_it_has_to_be_asked_for_again() -> None:
+    door = asyncio.Event()
+    stage = await stored(cut(), said(), said(door=door))
+    await stage.ask()
+    await settle()
+    stage.epoch += 1
+    asking = [stage.asking() for _ in range(20)]
+    await settle()
+
+    assert stage.upstream.answering == 1
+
+    door.set()
+    assert {(await one).status for one in asking} == {200}
 
 
 async def test_after_two_minutes_it_is_shared_again() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proxy.core import wire
 from proxy.core.entry import Key
 from proxy.core.lease import TERM
 from proxy.core.message import Head
@@ -523,6 +524,33 @@ async def test_an_answer_that_another_worker_stored_meanwhile_is_not_asked_for(
 
     assert (got.outcome, await got.text()) == ("HIT", "theirs")
     assert stage.calls == 0
+
+
+async def test_who_wants_exact_answers_is_not_given_what_was_found_for_another_spelling(
+    clock: FakeClock,
+) -> None:
+    """Both board one flight, since their exact keys are alike; it finds what a fuzzier key says."""
+    origin, store = Stage(said("theirs")), FakeStore()
+    await origin.ask(chat("two blanks"))
+    await settle()
+    stage = Stage(said("own"), stores=[store], leases=Taken({}, "me", clock), peers=FakePeers(None))
+    question = chat("two  blanks")
+    fuzzy, exact = stage.asking(question), stage.asking(question, ("x-cache-mode", "exact"))
+    await settle()
+    store.data |= origin.store.data
+    stage.clock.advance(0.1)
+
+    assert await (await fuzzy).text() == "theirs"
+    assert await (await exact).text() == "own"
+
+
+async def test_an_answer_carries_the_token_of_the_lease_that_it_was_asked_for_under() -> None:
+    stage = Stage(said(), leases=Numbered({}, "me", FakeClock()))
+    await stage.ask()
+    await settle()
+    fences = {header.fence for data in stage.store.data.values() if (header := wire.header(data))}
+
+    assert 42 in fences
 
 
 async def test_who_follows_another_workers_client_sees_nothing_of_that_ones_own(

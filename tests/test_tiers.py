@@ -10,6 +10,7 @@ import pytest
 
 from proxy.adapters.memory import Memory
 from proxy.backlog import Backlog
+from proxy.core import wire
 from proxy.core.decision import Found
 from proxy.core.entry import Alias, Entry, Tenant
 from proxy.core.events import TierFailed, TierLooked, TierSpared, TierTurned
@@ -17,7 +18,7 @@ from proxy.tier import Tier
 from proxy.tiers import Tiers
 from tests import answers
 from tests.asking import arrival, chat, lookup
-from tests.fakes import BrokenStore, FakeClock, FakeStore
+from tests.fakes import BrokenStore, FakeClock, FakeStore, settle
 from tests.stored import NOW, entry
 
 if TYPE_CHECKING:
@@ -35,6 +36,19 @@ class StuckStore(FakeStore):
     async def get(self, key: Key, now: float) -> Stored | None:
         await asyncio.Event().wait()
         return None
+
+
+class SlowStore(FakeStore):
+    """A store whose answers are on their way for a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.door = asyncio.Event()
+
+    async def get(self, key: Key, now: float) -> Stored | None:
+        found = await super().get(key, now)
+        await self.door.wait()
+        return found
 
 
 class House:
@@ -80,6 +94,35 @@ async def test_what_is_found_far_away_fills_the_nearer_tiers() -> None:
     assert await house.tiers.find(LOOKUP) == Found(answer(), "redis", "exact")
     await house.backlog.drain()
     assert await near.get(LOOKUP.key, NOW) == await middle.get(LOOKUP.key, NOW) == answer()
+
+
+async def test_what_fills_a_tier_is_not_held_for_a_late_owners_answer() -> None:
+    """Who looked for it far away had the lease meanwhile, with a larger token."""
+    near, far = FakeStore(), FakeStore()
+    await far.put(answer(fence=7), NOW)
+    house = House(near, far)
+    await house.tiers.find(LOOKUP)
+    await house.backlog.drain()
+
+    assert await near.get(LOOKUP.key, NOW) == answer(fence=0)
+
+
+async def test_what_is_owed_is_hidden_from_a_read_that_ends_after_it_was_deleted() -> None:
+    store, clock = SlowStore(), FakeClock(NOW + 1.0)
+    store.data[LOOKUP.key] = wire.encode(answer())
+    tier = Tier("objects", store)
+    tier.owed.owe(LOOKUP.key, clock.now())
+    reading = asyncio.create_task(tier.read([LOOKUP.key], NOW, clock, _quiet, sure=True))
+    await settle()
+    await tier.settle(clock, _quiet)
+    paid = not tier.owed
+    store.door.set()
+
+    assert (paid, await reading) == (True, {})
+
+
+def _quiet(event: Event) -> None:
+    pass
 
 
 async def test_nothing_anywhere() -> None:
@@ -361,6 +404,18 @@ async def test_what_may_have_been_purged_unheard_is_believed_of_shared_tiers_onl
     found = await far.tiers.find(LOOKUP)
     assert found is not None
     assert found.tier == "far"
+
+
+async def test_the_short_way_does_not_believe_what_may_have_been_purged_unheard() -> None:
+    events: list[Event] = []
+    memory = Memory(1 << 20, ttl=60.0)
+    tier = Tier("memory", memory, peek=memory.peek, keep=memory.keep)
+    tiers = Tiers([tier], FakeClock(NOW), events.append, Backlog(events.append))
+    await memory.put(answer(), NOW)
+    assert tiers.near(LOOKUP) is not None
+
+    tiers.distrusted = answer().asked + 1.0
+    assert tiers.near(LOOKUP) is None
 
 
 async def test_what_is_hoped_to_be_newer_is_looked_for_farther_away() -> None:

@@ -58,6 +58,8 @@ def changes(event: Event) -> tuple[Change, ...]:
             return (Level("cache_bytes", (tier,), size, shared), held)
         case events.TierTurned(tier, working):
             return (Level("tier_working", (tier,), float(working), shared=True),)
+        case events.TierKnown(tier):
+            return (Level("tier_working", (tier,), 1.0, shared=True),)
         case events.NodeMeasured():
             return _of_node(event)
         case _:

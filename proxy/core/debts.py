@@ -6,6 +6,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from proxy.core.entry import Key, Stored
 
 
@@ -39,6 +41,13 @@ class Debts:
     def hide(self, stored: Stored) -> bool:
         """Whether it should not be there."""
         return stored.asked < self._owed.get(stored.key, stored.asked)
+
+    def among(self, keys: Sequence[Key]) -> Debts:
+        """Those of these keys, as they are now."""
+        debts = Debts(self._limit)
+        if self._owed:
+            debts._owed.update((key, self._owed[key]) for key in keys if key in self._owed)
+        return debts
 
     def all(self) -> list[tuple[Key, float]]:
         """The keys that are owed, with the time up to which."""

@@ -199,6 +199,12 @@ class TierTurned(msgspec.Struct, frozen=True, gc=False):
     """The class of the last error."""
 
 
+class TierKnown(msgspec.Struct, frozen=True, gc=False):
+    """A tier works, as was to be expected; told once, so that the metrics show it from then on."""
+
+    tier: str
+
+
 class TierSpared(msgspec.Struct, frozen=True, gc=False):
     """A look-up that was not made: the tier does not have the key."""
 
@@ -256,6 +262,7 @@ Event: TypeAlias = (
     | Limited
     | Refreshed
     | TierTurned
+    | TierKnown
     | TierSpared
     | BacklogFull
     | WorkerStarted

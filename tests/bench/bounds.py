@@ -246,8 +246,8 @@ async def purges(names: int) -> tuple[int, int]:
         Teller(Redis(working=working), b"purges", FakeClock()) for working in (True, False)
     )
     for number in range(names // 10):
-        told.add(named(number))
-        untold.add(named(number))
+        told.add((named(number), NOW))
+        untold.add((named(number), NOW))
         await told.tell()
     return sum(len(one._told) + len(one._waiting) + len(one._unread) for one in (told, untold)), (
         4 * MOST

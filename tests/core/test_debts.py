@@ -45,3 +45,14 @@ def test_the_one_owed_longest_is_given_up() -> None:
         debts.owe(key(name), NOW)
 
     assert [owed for owed, _ in debts.all()] == [key("a"), key("c")]
+
+
+def test_a_part_of_it_stays_as_it_was() -> None:
+    debts = Debts(10)
+    for name in "ab":
+        debts.owe(key(name), NOW)
+    part = debts.among([key("a"), key("c")])
+    debts.pay(key("a"), NOW)
+
+    assert part.hide(entry("a", asked=NOW - 1))
+    assert part.all() == [(key("a"), NOW)]

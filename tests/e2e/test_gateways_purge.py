@@ -82,6 +82,20 @@ async def test_a_key_is_forgotten_by_all(
     await heard(filled, upstream)
 
 
+async def test_what_is_asked_for_after_a_purge_is_asked_once(
+    filled: Sequence[Gateway], redis: RedisServer, upstream: Channel
+) -> None:
+    """Though whoever purged, and answered anew, hears of the purge once more."""
+    for key in keys(redis):
+        purge(filled[0], {"key": key})
+    assert (await said(filled[0], upstream))[0] == "#2"
+    await heard(filled, upstream)
+    await asyncio.sleep(1.5)
+
+    assert {(await said(one, upstream))[0] for one in filled} == {"#2"}
+    assert upstream.calls == 2
+
+
 async def test_everything_is_void_for_all(filled: Sequence[Gateway], upstream: Channel) -> None:
     before = epoch(filled[0])
     assert purge(filled[2], ALL) == 200

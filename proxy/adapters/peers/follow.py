@@ -11,7 +11,7 @@ from proxy.adapters.peers.frames import (
     FOLLOW,
     FORGET,
     HEAD,
-    NAME,
+    PURGE,
     TROUBLE,
     gone,
     opening,
@@ -74,9 +74,10 @@ class Peers:
             raise trouble(data)
         return None
 
-    async def forget(self, owner: str, key: bytes) -> bool:
-        """Have another worker forget a key; whether it had it. Raises: UpstreamError."""
-        link, letter, had = await self._asked(owner, FORGET + key.ljust(NAME, b"\0"))
+    async def forget(self, owner: str, key: bytes, at: float) -> bool:
+        """Have another worker forget a key that was purged then (unix seconds); whether it had it.
+        Raises: UpstreamError."""
+        link, letter, had = await self._asked(owner, FORGET + PURGE.pack(key, at))
         link.close()
         return letter == END and bool(had)
 

@@ -1,11 +1,12 @@
 """What workers say to each other: a letter, and what it carries.
 
-A worker asks once, `FOLLOW` and a flight's name or `FORGET` and a key. What comes back are frames:
-a letter, a length (4 bytes, big-endian) and that many bytes.
+A worker asks once, `FOLLOW` and a flight's name or `FORGET` and a purge. What comes back are
+frames: a letter, a length (4 bytes, big-endian) and that many bytes.
 """
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from proxy.flight import Flight
 
 NAME: Final = 40
-"""Bytes of a flight's name; a key is padded to as many."""
+"""Bytes of a flight's name, or of a purge."""
+PURGE: Final = struct.Struct(">32sd")
+"""A key, and when it was purged (unix seconds)."""
 
 FOLLOW: Final = b"F"
 FORGET: Final = b"D"

@@ -16,6 +16,7 @@ from proxy.adapters.peers.frames import (
     FOLLOW,
     FORGET,
     HEAD,
+    PURGE,
     TROUBLE,
     failed,
     opened,
@@ -67,7 +68,7 @@ class PeerServer:
     def __init__(
         self,
         board: Callable[[bytes], Reader | None],
-        forget: Callable[[bytes], Awaitable[bool]],
+        forget: Callable[[bytes, float], Awaitable[bool]],
         path: Path,
         remote: Remote | None = None,
     ) -> None:
@@ -144,7 +145,7 @@ class PeerServer:
     async def _answer(self, letter: bytes, name: bytes, link: Link) -> None:
         async with _beating(link):
             if letter == FORGET:
-                link.write(END, b"1" if await self._forget(name[:32]) else b"")
+                link.write(END, b"1" if await self._forget(*PURGE.unpack(name)) else b"")
             elif letter != FOLLOW or (reader := self._board(name)) is None:
                 link.write(ABSENT)
             else:

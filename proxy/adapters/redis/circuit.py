@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-IN_A_ROW: Final = 5
-"""Failures after which a server is left alone until a probe succeeds."""
+TOO_MANY: Final = 5
+"""Failures, less what succeeded meanwhile, after which a server is left alone until a probe
+succeeds."""
 
 
 class Circuit:
@@ -26,11 +27,12 @@ class Circuit:
         """Count a failure. What fails together, such as all calls of a connection, counts once."""
         self._failures += 1
         self.error = error
-        self._turn(self.open or self._failures >= IN_A_ROW)
+        self._turn(self.open or self._failures >= TOO_MANY)
 
     def succeeded(self) -> None:
-        """A reply in time. It closes nothing: some may still be under way when one opens."""
-        self._failures = 0
+        """A reply in time. It closes nothing: some may still be under way when one opens. Nor does
+        it undo all failures: a full Redis still runs what writes nothing in the end."""
+        self._failures = max(0, self._failures - 1)
 
     def probed(self, error: str = "") -> None:
         """A probe ended, well or with an error; either way that is how it is."""

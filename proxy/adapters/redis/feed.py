@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from math import inf
 from typing import TYPE_CHECKING, Final, Protocol
 
 from proxy.adapters.redis.purges import (
     LASTS,
+    PORTION,
     READ,
     WINDOW,
     Place,
@@ -18,6 +18,7 @@ from proxy.adapters.redis.purges import (
     purges,
     standing,
 )
+from proxy.adapters.redis.renewals import Renewals
 from proxy.core.events import TierFailed
 from proxy.ports import StoreError
 
@@ -75,7 +76,7 @@ class Feed:
         link: Scripts,
         epochs: Epochs,
         *,
-        on_purge: Callable[[Key], Awaitable[object]],
+        on_purge: Callable[[Key, float], Awaitable[object]],
         on_newer: Callable[[Key, float], Awaitable[object]],
         on_gap: Callable[[], None],
         clock: Clock,
@@ -83,19 +84,17 @@ class Feed:
         path: Path | None = None,
         elsewhere: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`on_purge`: forget a key that another gateway purged; this one's come back too.
-        `on_gap`: purges may have been missed, so nothing near can be trusted. `path`: a file that
-        outlives a restart as what is stored on disk does; None: nothing does. `elsewhere`: whether
-        the epoch may yet be heard from another place."""
-        self._link = link
-        self._epochs = epochs
-        self._on_purge = on_purge
-        self._on_newer = on_newer
-        self._on_gap = on_gap
+        """`on_purge`: forget a key that was purged then; this gateway's own come back too.
+        `on_newer`: forget what was asked for earlier. `on_gap`: purges may have been missed, so
+        nothing near can be trusted. `path`: a file that outlives a restart as what is stored on
+        disk does; None: nothing does. `elsewhere`: whether it may yet tell the epoch."""
+        self._link, self._epochs = link, epochs
+        self._on_purge, self._on_newer, self._on_gap = on_purge, on_newer, on_gap
         self._clock, self._emit = clock, emit
         self._elsewhere = elsewhere
-        self._keys = link.name("fleet", "epoch"), link.name("fleet", "purges")
+        self._keys = [link.name("fleet", kind) for kind in ("epoch", "purges", "renewals")]
         self._teller = Teller(link, self._keys[1], clock)
+        self._renewals = Renewals(link, self._keys[2])
         self._place = Place(path)
         self._position: Position | None = self._place.load()
         self._saved = self._position
@@ -124,15 +123,16 @@ class Feed:
             await self.round()
             await self._clock.sleep(EVERY)
 
-    async def purge(self, key: Key) -> bool:
-        """Have every gateway forget a key; whether Redis knows. If not, it is told later."""
-        self._teller.add(key)
+    async def purge(self, key: Key, at: float) -> bool:
+        """Have every gateway forget a key that was purged at that time (unix seconds); whether
+        Redis knows. If not, it is told later."""
+        self._teller.add((key, at))
         return self._delivered(await self._teller.tell())
 
     async def renewed(self, key: Key, asked: float) -> None:
         """Tell the others that an answer asked for at `asked` (unix seconds) has taken the place
         of older ones, by a wish."""
-        await self._teller.renewed(key, asked)
+        await self._renewals.tell(key, asked)
 
     async def purge_all(self) -> bool:
         """Begin a new epoch everywhere; whether Redis knows. If not, it is told later."""
@@ -145,23 +145,32 @@ class Feed:
         return told
 
     async def round(self) -> bool:
-        """One look; whether Redis answered."""
+        """Look until all purges are read; whether Redis answered."""
+        while more := await self._look():
+            pass
+        return more is not None
+
+    async def _look(self) -> bool | None:
+        """Read some; whether there may be more, or None: Redis did not answer."""
         position, unread = self._position or Position(), self._teller.unread()
+        args = position.id, self._renewals.position
         try:
-            found = await self._link.script(READ, self._keys, (position.id,))
+            found = await self._link.script(READ, self._keys, args)
             there, last, news = found[0], purges(found[1]), purges(found[2])
+            renewed = self._renewals.read(found[3])
         except (StoreError, TypeError, IndexError):
             self._absent = None
-            return False
+            return None
         await self._align(_epoch(there))
-        read = {purge.key for purge in news if purge.before == inf}
+        read = {(purge.key, purge.at) for purge in news}
         whole = not last or not news or news[-1].position == last[-1].position
         self._teller.read(read, unread - read if whole else frozenset())
         await self._follow(last[-1] if last else None, news)
         await self._teller.tell()
         self._read_at = self._clock.mono()
         await self._keep()
-        return True
+        await asyncio.gather(*(self._outdated(*one) for one in renewed.items()))
+        return len(news) == PORTION and self._position == news[-1].position
 
     async def _align(self, there: int) -> None:
         """Have one epoch here and there: the larger one, once this gateway knows its fleet."""
@@ -219,10 +228,11 @@ class Feed:
 
     async def _heard(self, purge: Purge) -> None:
         with suppress(StoreError):
-            if purge.before == inf:
-                await self._on_purge(purge.key)
-            else:
-                await self._on_newer(purge.key, purge.before)
+            await self._on_purge(purge.key, purge.at)
+
+    async def _outdated(self, key: Key, before: float) -> None:
+        with suppress(StoreError):
+            await self._on_newer(key, before)
 
     async def _keep(self) -> None:
         now = self._clock.mono()

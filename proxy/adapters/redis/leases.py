@@ -162,7 +162,12 @@ class RedisLeases:
         the answer was late: so it is given back too."""
         # Giving back what is not there would succeed, which looks as if Redis took writes.
         there = not (isinstance(error, LinkError) and error.refused)
-        found = await self._local.acquire(name)
+        try:
+            found = await self._local.acquire(name)
+        except asyncio.CancelledError:
+            if there:
+                self._stray(name)
+            raise
         if not isinstance(found, str):
             self._hold(name, 0, there=there)
         elif there:

@@ -9,7 +9,7 @@ from proxy.adapters.redis.asked import OPEN, TIER, UNKNOWN, Asked, LinkError
 from proxy.adapters.redis.pools import Pools
 from proxy.adapters.redis.route import Cluster, Single
 from proxy.adapters.redis.url import parse
-from proxy.core.events import TierTurned
+from proxy.core.events import TierKnown, TierTurned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +24,9 @@ WRITES: Final = "redis-writes"
 """What refused writes are told as: a full Redis still answers."""
 _EVERY: Final = 0.5
 """Seconds between two looks at what does not work."""
+_HELD: Final = 5.0
+"""Seconds that something must have worked before that is told: at the edge of its memory, a Redis
+takes and refuses in turn."""
 _LARGE: Final = 1 << 16
 _SLOWEST: Final = 1 << 24
 """Bytes a second: a longer command, which is a write that no request waits for, has more time."""
@@ -49,7 +52,9 @@ class Link:
         self._start = settings.prefix.encode()
         self._turn: dict[Lane, list[Asked]] = {}
         self._unknown = ""
-        self._told = {TIER: "", WRITES: ""}
+        self._told: dict[str, str] = {}
+        """The class of the error that was told, or nothing for what works."""
+        self._well_since: dict[str, float] = {}
         self._closed = False
 
     def __repr__(self) -> str:
@@ -91,7 +96,7 @@ class Link:
             for lane in self._route.lanes():
                 if not lane.sound:
                     group.create_task(lane.probe(self._probe_name(lane), self._timeout))
-        self._tell()
+        self._tell(known=True)
 
     async def aclose(self) -> None:
         """Close all connections; what is asked from now on fails."""
@@ -130,13 +135,27 @@ class Link:
                 return name
         return self.name("probe", "p")  # It holds none, and will say so.
 
-    def _tell(self) -> None:
-        """Say what has changed: the class of the error, or that it works again."""
+    def _tell(self, *, known: bool = False) -> None:
+        """Say what has changed: the class of an error at once, and once it has held that it works.
+        `known`: whether each server has answered, or failed to."""
         lanes = self._route.lanes()
         reads = [lane.reads.error for lane in lanes if lane.reads.open]
         writes = [lane.writes.error for lane in lanes if lane.writes.open]
         for tier, errors in ((TIER, reads), (WRITES, writes)):
             error = self._unknown or next(iter(errors), "")
-            if bool(error) != bool(self._told[tier]):
-                self._emit(TierTurned(tier, not error, error))
-            self._told[tier] = error
+            told = self._told.get(tier)
+            if error:
+                self._well_since.pop(tier, None)
+                if not told:
+                    self._emit(TierTurned(tier, False, error))
+                self._told[tier] = error
+            elif told is None and known:
+                self._emit(TierKnown(tier))
+                self._told[tier] = ""
+            elif told and self._has_held(tier):
+                self._emit(TierTurned(tier, True))
+                self._told[tier] = ""
+
+    def _has_held(self, tier: str) -> bool:
+        now = self._clock.mono()
+        return now - self._well_since.setdefault(tier, now) >= _HELD

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from math import inf
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     from proxy.adapters.redis.scripts import Scripts
     from proxy.ports import Clock
 
+    Purged: TypeAlias = tuple[Key, float]
+    """What was purged, and when (unix seconds, by who purged it)."""
     Standing: TypeAlias = Literal["whole", "hole", "tail", "other"]
     """All is there; purges were dropped before they were read; the last ones are lost; or it is
     another stream than the one that was read."""
@@ -39,7 +40,7 @@ _TELL: Final = f"""
 local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
 local number = (last[1] and tonumber(last[1][2][4]) or 0) + 1
 redis.call('XADD', KEYS[1], 'MAXLEN', '~', {MOST}, '*', 'key', ARGV[1], 'number', number,
-  'before', ARGV[3])
+  'at', ARGV[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return number
 """
@@ -51,9 +52,13 @@ local news = {{}}
 if last[1] and last[1][1] ~= ARGV[1] then
   news = redis.call('XRANGE', KEYS[2], '(' .. ARGV[1], '+', 'COUNT', {PORTION})
 end
-return {{redis.call('GET', KEYS[1]), last, news}}
+local from, most = '-', 1
+if ARGV[2] ~= '' then from, most = '(' .. ARGV[2], {PORTION} end
+local renewed = redis.call('XREVRANGE', KEYS[3], '+', from, 'COUNT', most)
+return {{redis.call('GET', KEYS[1]), last, news, renewed}}
 """
-"""The epoch, the last purge of all, and the purges after the one given."""
+"""The epoch, the last purge of all, the purges after the one given, and the latest of the renewals
+after the one given."""
 
 
 class Position(msgspec.Struct, frozen=True):
@@ -73,9 +78,9 @@ class Purge(msgspec.Struct, frozen=True, gc=False):
     """One that was read."""
 
     key: Key
+    at: float
+    """When it was purged; unix seconds, by who purged it."""
     position: Position
-    before: float = inf
-    """Only what was asked for earlier (unix seconds) is void: something newer is stored."""
 
 
 def purges(rows: Any) -> list[Purge]:
@@ -86,11 +91,11 @@ def purges(rows: Any) -> list[Purge]:
             name, fields = row
             told = dict(zip(fields[::2], fields[1::2], strict=True))
             key, position = told[b"key"], Position(name.decode(), int(told[b"number"]))
-            before = float(told.get(b"before") or inf)
+            at = float(told[b"at"])
         except (TypeError, ValueError, KeyError, AttributeError):
             continue
         if len(key) == KEY:
-            found.append(Purge(Key(key), position, before))
+            found.append(Purge(Key(key), at, position))
     return found
 
 
@@ -113,56 +118,47 @@ class Teller:
         self._link = link
         self._stream = stream
         self._clock = clock
-        self._told: deque[tuple[float, Key]] = deque(maxlen=MOST)
-        self._waiting: deque[Key] = deque(maxlen=MOST)
-        self._unread: set[Key] = set()
+        self._told: deque[tuple[float, Purged]] = deque(maxlen=MOST)
+        self._waiting: deque[Purged] = deque(maxlen=MOST)
+        self._unread: set[Purged] = set()
         """What was told, and did not come back in the stream yet."""
 
-    def add(self, key: Key) -> None:
+    def add(self, purged: Purged) -> None:
         """Have it told at the next `tell`."""
-        self._waiting.append(key)
+        self._waiting.append(purged)
 
     def again(self) -> None:
         """What was told of late is told once more: Redis may have lost it."""
         since = self._clock.mono() - WINDOW
-        self._waiting.extend(key for at, key in self._told if at >= since)
+        self._waiting.extend(purged for told, purged in self._told if told >= since)
         self._told.clear()
 
-    def unread(self) -> frozenset[Key]:
+    def unread(self) -> frozenset[Purged]:
         """What a look at the stream that begins now must find, if it finds all."""
         return frozenset(self._unread)
 
-    def read(self, keys: set[Key], lost: frozenset[Key]) -> None:
+    def read(self, found: set[Purged], lost: frozenset[Purged]) -> None:
         """A look has found these; those that it had to find and did not are told once more."""
         self._waiting.extend(lost)
-        self._unread -= keys | lost
+        self._unread -= found | lost
 
     async def tell(self) -> bool:
         """Tell some of what waits; whether all that was tried is told."""
-        keys = [self._waiting.popleft() for _ in range(min(_TOGETHER, len(self._waiting)))]
-        told = await asyncio.gather(*map(self._tell, keys))
-        self._waiting.extendleft(key for key, done in zip(keys, told, strict=True) if not done)
+        some = [self._waiting.popleft() for _ in range(min(_TOGETHER, len(self._waiting)))]
+        told = await asyncio.gather(*map(self._tell, some))
+        self._waiting.extendleft(one for one, done in zip(some, told, strict=True) if not done)
         return all(told)
 
-    async def renewed(self, key: Key, before: float) -> bool:
-        """Tell that what was asked for before then is outdated, once: where nobody hears of it,
-        the older answer lives on for its time."""
-        return await self._said(key, repr(before))
-
-    async def _said(self, key: Key, before: str = "") -> bool:
-        args = key, round(1000 * LASTS), before
+    async def _tell(self, purged: Purged) -> bool:
+        key, at = purged
+        args = key, round(1000 * LASTS), repr(at)
         try:
             await self._link.script(_TELL, (self._stream,), args, write=True)
         except StoreError:
             return False
-        return True
-
-    async def _tell(self, key: Key) -> bool:
-        if not await self._said(key):
-            return False
-        self._told.append((self._clock.mono(), key))
+        self._told.append((self._clock.mono(), purged))
         if len(self._unread) < MOST:
-            self._unread.add(key)
+            self._unread.add(purged)
         return True
 
 

@@ -29,16 +29,19 @@ if type(head) == 'string' and #head == {wire.HEAD} and head:byte(1) == {wire.VER
   local later = there > asked or (fence > 0 and held > fence)
   if later and there <= asked + {wire.AHEAD:.0f} and expires > tonumber(ARGV[3]) then return 0 end
 end
-if KEYS[2] then
-  local lease = redis.pcall('GET', KEYS[2])
-  local token = type(lease) == 'string' and tonumber(lease:match('^(%d+)|') or '')
+for place = 2, #KEYS do
+  local held = redis.pcall('GET', KEYS[place])
+  local token = type(held) == 'string' and tonumber(held:match('^(%d+)') or '')
   if token and token > fence then return 0 end
 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+if ARGV[2] == '0' then redis.call('UNLINK', KEYS[1])
+else redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
 return 1
 """
 """Times and fence stand at fixed places of a value (core/wire.py); what else stands under the name
-is replaced."""
+is replaced. Besides the value's name there are those of its lease and of the last lease's token,
+which is there for a while after a successor has ended, whether it stored anything or not. Without
+a time to live the value goes before what is there, and is not kept itself."""
 
 
 class RedisStore:
@@ -75,15 +78,13 @@ class RedisStore:
             data = await self._coder.pack(stored)
         except ValueError as error:
             raise StoreError(TIER, f"cannot be encoded: {type(error).__name__}") from error
-        left = min(stored.expires - now, _LONGEST)
-        if left <= 0 or len(data) > LARGEST:
-            # What is there is older than what is now right, so it may not stay either.
-            await self.delete(stored.key)
-            return True
+        left = max(0, math.ceil(1000 * min(stored.expires - now, _LONGEST)))
+        if len(data) > LARGEST:
+            data, left = data[: wire.HEAD], 0
         names = [self._name(stored.key)]
         if isinstance(stored, Entry) and stored.fence:
-            names.append(self._link.name(stored.key, f"l{stored.epoch}"))
-        args = (data, math.ceil(1000 * left), repr(now))
+            names += (self._link.name(stored.key, kind) for kind in (f"l{stored.epoch}", "t"))
+        args = (data, left, repr(now))
         return bool(await self._link.script(_PUT, names, args, write=True))
 
     async def delete(self, key: Key) -> bool:
