@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ def serve(config: Config, environ: Mapping[str, str], opened: Callable[[int, int
 
     `opened` is told the two ports once all workers serve. Raises: ConfigError, OSError.
     """
+    os.umask(0o077)  # whatever is written, answers among it, is this user's alone
     clock = SystemClock()
     ready, calendars = _checked(config, environ, clock)
     log = Log(1, clock.now, requests=config.log.requests)

@@ -47,7 +47,7 @@ class Company:
         self._path = site.directory / f"worker-{slot}.sock"
         self.alone = self._single and storage.link is None
         """Whether no other could fly for the same key, or have stored it."""
-        self._peers = Peers(self._secret)
+        self._peers = Peers(self._secret, emit)
         self._feed = self._fed(storage)
         self._sharing: Sharing | None = None
         self.purging = self._forgetful(storage)

@@ -356,5 +356,18 @@ def _check(config: Config) -> None:
             re.compile(pattern)
         except re.error as error:
             raise ConfigError(f"not a regular expression: {error} - at `$.{where}`") from error
+    _check_ports(config)
     if config.admin.host not in ("127.0.0.1", "::1", "localhost") and not config.admin.token_env:
         raise ConfigError("a token is required off loopback - at `$.admin.token_env`")
+
+
+def _check_ports(config: Config) -> None:
+    """Two that listen on one port share it, and each gets some of the other's connections."""
+    server, admin, first = config.server.port, config.admin.port, config.peers.port
+    if server and server == admin:
+        raise ConfigError("expected another port than the server's - at `$.admin.port`")
+    if first and config.peers.secret_env:
+        taken = range(first, first + config.server.workers)
+        if taken.stop > 65536 or server in taken or admin in taken:
+            what = f"expected {config.server.workers} free ports from {first} on"
+            raise ConfigError(f"{what} - at `$.peers.port`")

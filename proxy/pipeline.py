@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING
 from proxy.boarding import Live, aboard, alone
 from proxy.core.decision import Found, Hit, Miss, Outcome, Stale
 from proxy.core.delivery import UnlikeError
-from proxy.core.errors import RefusedError
 from proxy.core.request import Bypass, Lookup
 from proxy.core.status import Status
 from proxy.ports import UpstreamError
 from proxy.recall import EVER
-from proxy.refusal import REFUSED, refusal
+from proxy.refusal import REFUSED, missed, refusal
 from proxy.rescue import UNWELL
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ class Pipeline:
     ) -> Response:
         controls = lookup.request.controls
         if controls.only_if_cached:
-            raise RefusedError(504, "no stored answer for this request", code="cache_miss")
+            raise missed("no stored answer for this request")
         if spared := self.rescue.at_once(arrival, lookup, miss.fallback, report):
             return spared
         try:
@@ -159,7 +158,7 @@ class Pipeline:
 
     async def _pass(self, arrival: Arrival, bypass: Bypass, report: Report) -> Response:
         if bypass.request.controls.only_if_cached:
-            raise RefusedError(504, "answers to this request are not stored", code="cache_miss")
+            raise missed("answers to this request are not stored")
         try:
             beaten = partial(self.rescue.outspoken, arrival, bypass)
             return await self._alone(arrival, bypass, report, beaten)

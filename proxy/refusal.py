@@ -46,3 +46,9 @@ def _unanswered(error: UpstreamError) -> RefusedError:
     if error.kind == "timeout":
         return RefusedError(504, str(error), code="upstream_timeout")
     return RefusedError(502, str(error), code="upstream_error")
+
+
+def missed(why: str) -> RefusedError:
+    """What `only-if-cached` is told where nothing is stored. SDKs ask again after any 504, unless
+    they are told that it is of no use."""
+    return RefusedError(504, why, code="cache_miss", headers=(("x-should-retry", "false"),))

@@ -24,6 +24,9 @@ PATIENCE: Final = 6.0
 """Seconds of waiting for an owner after which a worker takes its place, or flies alone, whatever
 the lease says: longer than the term of any, so that a dead owner has one successor."""
 
+_REFUSALS: Final = 3
+"""Greetings at which an owner hangs up, until it is taken for one of another fleet."""
+
 _FIRST_PAUSE: Final = 0.02
 _LONGEST_PAUSE: Final = 0.2
 """Seconds before an owner that could not be followed is asked for again; doubled each time."""
@@ -96,7 +99,7 @@ class Sharing:
             await self._leases.release(named(flight.name))
 
     async def _turn(self, flight: Flight, name: bytes) -> Turn:
-        patience, pause, instead = PATIENCE, _FIRST_PAUSE, ""
+        patience, pause, instead, refusals = PATIENCE, _FIRST_PAUSE, "", 0
         while isinstance(owner := await self._leases.acquire(name, instead), str):
             if flight.keep and not flight.readers:
                 return "over"  # a refresh, which the owner does as well as anyone
@@ -106,6 +109,10 @@ class Sharing:
             found = await self._found(owner, name)
             if not isinstance(found, UpstreamError | None) and await self._copy(found, flight):
                 return "over"
+            refusals += isinstance(found, UpstreamError) and found.kind == "stranger"
+            if refusals == _REFUSALS:  # one may be a matter of the moment; this is another secret
+                self._estrange(owner)
+                return "alone"
             failed = self._clock.mono()
             patience -= min(_DEATH, failed - start)
             if patience <= 0:
@@ -130,7 +137,7 @@ class Sharing:
         except UpstreamError as error:
             if error.kind == "overload":  # no node was asked there; here may be room
                 return None
-            if error.kind != "gone":
+            if error.kind not in ("gone", "stranger"):
                 raise
             return error
 

@@ -85,6 +85,11 @@ NODE = '[[upstream]]\nname = "a"\nurl = "http://a/v1"\n'
         ("[cache.memory]\nmax_bytes = -1", "$.cache.memory.max_bytes"),
         ("[cache.redis]\ntimeout = 0", "$.cache.redis.timeout"),
         ("[cache.redis]\nprefix = ''", "$.cache.redis.prefix"),
+        ("[server]\nport = 9000\n[admin]\nport = 9000", "$.admin.port"),
+        (
+            '[server]\nport = 9001\nworkers = 2\n[peers]\nport = 9000\nsecret_env = "S"',
+            "$.peers.port",
+        ),
         ("[breaker]\nfailure_ratio = 0.0", "$.breaker.failure_ratio"),
         ("[breaker]\nmin_calls = 0", "$.breaker.min_calls"),
         ("[breaker]\nopen_for = -1", "$.breaker.open_for"),

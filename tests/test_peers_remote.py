@@ -14,6 +14,7 @@ from proxy.adapters.peers.follow import Peers
 from proxy.adapters.peers.frames import PURGE
 from proxy.adapters.peers.seal import HELLO, NONCE, Secret
 from proxy.adapters.peers.server import PeerServer, Remote, address
+from proxy.core.events import TierFailed
 from proxy.ports import UpstreamError
 from proxy.sharing import named
 from tests.owner import HEAD, NAME, SECRET, Owner, eventually
@@ -22,6 +23,8 @@ from tests.stored import NOW, key
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
+
+    from proxy.core.events import Event
 
 PEERS = Peers(SECRET)
 ASK = b"F" + named(NAME)
@@ -131,7 +134,8 @@ async def test_a_stranger_that_says_nothing_is_let_go(owner: Owner) -> None:
 
 async def test_a_worker_with_another_secret_is_a_stranger(owner: Owner) -> None:
     reader = owner.depart(HEAD, b"one")
-    other = Peers(SECRET[:-1] + b"!")
+    events: list[Event] = []
+    other = Peers(SECRET[:-1] + b"!", events.append)
 
     for asked in (
         other.follow(owner.remote, named(NAME)),
@@ -139,9 +143,10 @@ async def test_a_worker_with_another_secret_is_a_stranger(owner: Owner) -> None:
     ):
         with pytest.raises(UpstreamError) as failed:
             await asked
-        assert failed.value.kind == "gone"
+        assert failed.value.kind == "stranger"
     assert reader.flight.readers == {reader}
     assert owner.forgotten == []
+    assert events == [TierFailed("peers", "open", "StrangerError")] * 2
 
 
 async def test_what_was_heard_once_opens_nothing_again(owner: Owner) -> None:

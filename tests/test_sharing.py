@@ -290,6 +290,27 @@ async def test_nobody_waits_for_ever_for_an_owner_that_cannot_be_followed() -> N
     assert await reading == b"own"
 
 
+async def test_an_owner_of_another_fleet_is_not_waited_for() -> None:
+    """It hangs up at every greeting: its secret is another one."""
+    worker = Worker(UpstreamError("", "stranger", "hung up"))
+    reading = worker.reading()
+    await settle()
+    await worker.spend(0.2)
+
+    assert await reading == b"own"
+    assert len(worker.peers.looks) == 3
+
+
+async def test_one_greeting_that_fails_is_a_matter_of_the_moment() -> None:
+    worker = Worker(UpstreamError("", "stranger", "hung up"), Answer((b"all",)))
+    reading = worker.reading()
+    await settle()
+    await worker.spend(0.1)
+
+    assert await reading == b"all"
+    assert not worker.flown
+
+
 async def test_an_owner_that_dies_in_the_middle_of_json_costs_nobody_the_answer() -> None:
     """Nothing of it was passed on, so the next owner's can be."""
     worker = Worker(Answer((b"one ", GONE)), led=TERM)

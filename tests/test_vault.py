@@ -196,6 +196,17 @@ async def test_a_keeper_out_of_reach_heals_by_itself() -> None:
     ]
 
 
+async def test_what_no_key_of_the_settings_opens_is_told() -> None:
+    """Else two gateways with different keys would overwrite each other's answers for ever."""
+    events: list[Event] = []
+    one = Vault([OLD], clock=FakeClock(), emit=events.append)
+    foreign = vault(NEW).seal(b"payload", b"")
+    async with running(one):
+        await settle()
+        assert one.unseal(memoryview(foreign), b"") is None
+        await until(lambda: TierFailed("encryption", "get", "UnknownKey") in events)
+
+
 async def test_a_former_keeper_that_is_gone_keeps_nobody_from_sealing() -> None:
     """Nor does it look as if nothing could be sealed: only what it had wrapped is a miss."""
     new, former = Keeper("new"), Keeper("former")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from proxy.config import Config, ConfigError, Upstream
+from proxy.config import Config, ConfigError, Disk, Objects, Redis, Upstream
 from proxy.environment import locate
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def run(args: argparse.Namespace) -> int:
             demo = args.demo or not config.upstream
             if demo:
                 url = stack.enter_context(_demo())
-                node = Upstream(name="demo", url=url)
-                config = msgspec.structs.replace(config, upstream=(node,))
+                config = _demonstrating(config, url)
 
             def opened(port: int, admin_port: int) -> None:
                 print(_welcome(config, port, admin_port, demo=demo), file=sys.stderr, flush=True)
@@ -55,6 +54,16 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         print(f"hotprefix: {error.strerror or error}", file=sys.stderr)
         return 1
+
+
+def _demonstrating(config: Config, url: str) -> Config:
+    """With the demo as the only upstream. What it answers stays in memory: kept anywhere else, it
+    would be a hit for the same question once there is a real upstream."""
+    cache = msgspec.structs.replace(
+        config.cache, disk=Disk(path="off"), redis=Redis(), objects=Objects()
+    )
+    node = Upstream(name="demo", url=url)
+    return msgspec.structs.replace(config, upstream=(node,), cache=cache)
 
 
 def _welcome(config: Config, port: int, admin_port: int, *, demo: bool) -> str:

@@ -17,13 +17,16 @@ from proxy.adapters.peers.frames import (
     opening,
     trouble,
 )
-from proxy.adapters.peers.link import SILENCE, call
+from proxy.adapters.peers.link import SILENCE, StrangerError, call
 from proxy.adapters.peers.seal import Secret
+from proxy.core.events import TierFailed
+from proxy.ports import UpstreamError
 
 if TYPE_CHECKING:
     from proxy.adapters.peers.frames import Opening
     from proxy.adapters.peers.link import Link
     from proxy.core.entry import Form
+    from proxy.ports import Emit
 
 
 class FollowedFlight:
@@ -57,7 +60,9 @@ class Peers:
     """Follows flights of the other workers. An owner's address is the path of its socket, or
     host:port on another machine; without a secret those are out of reach."""
 
-    def __init__(self, secret: bytes | None = None) -> None:
+    def __init__(self, secret: bytes | None = None, emit: Emit | None = None) -> None:
+        """`emit`: told of those who hang up at our greeting."""
+        self._emit = emit
         self._secret = None if secret is None else Secret(secret)
 
     async def follow(self, owner: str, name: bytes) -> FollowedFlight | None:
@@ -86,6 +91,10 @@ class Peers:
         try:
             async with asyncio.timeout(SILENCE):
                 link = await call(owner, self._secret)
+        except StrangerError as error:
+            if self._emit is not None:
+                self._emit(TierFailed("peers", "open", type(error).__name__))
+            raise UpstreamError("", "stranger", "another gateway has hung up") from error
         except OSError as error:
             raise gone() from error
         try:

@@ -107,6 +107,10 @@ class Link:
         self._writer.transport.abort()
 
 
+class StrangerError(ConnectionError):
+    """The other side hung up at our greeting: most likely it has another secret."""
+
+
 async def call(owner: str, secret: Secret | None) -> Link:
     """A link to the worker with this address, a socket's path or host:port. Raises: OSError."""
     try:
@@ -128,6 +132,9 @@ async def _greeted(
         nonce = secrets.token_bytes(NONCE)
         writer.write(secret.hello(nonce))
         seals = secret.seals(nonce, await _exactly(reader, NONCE))
+    except ConnectionError as error:
+        writer.transport.abort()
+        raise StrangerError(str(error)) from error
     except BaseException:
         writer.transport.abort()
         raise

@@ -38,7 +38,7 @@ def _wrapper(name: str, environ: Mapping[str, str], where: str) -> Wrapper:
         raise ConfigError(f"expected env:NAME, file:PATH or aws-kms:KEY - {at}")
     if kind == "aws-kms":
         if not kms.installed():
-            raise ConfigError(f"aws-kms needs `pip install hotprefix[kms]` - {at}")
+            raise ConfigError(f"aws-kms needs `pip install boto3` - {at}")
         return kms.Kms(rest)
     text = _from_file(rest, at) if kind == "file" else _from_environment(rest, environ, at)
     master = sealing.material(text)

@@ -67,6 +67,8 @@ class Vault:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._wake = asyncio.Event()
         self._working = True
+        self._strange = False
+        """Whether something was met that no key of the settings opens."""
         if not self._first.waits:
             self._adopt(self._first.make(self._chance(sealing.SECRET)))
 
@@ -101,6 +103,9 @@ class Vault:
             # Each for itself: a former key that is gone keeps nobody from sealing with the new one.
             unmade, unknown = await _trouble(self._make), await _trouble(self._learn)
             self._turned(not unmade, unmade)
+            if self._strange:
+                self._strange = False
+                self._emit(TierFailed(NAME, "get", "UnknownKey"))
             if unknown:
                 self._emit(TierFailed(NAME, "get", unknown))
             if unmade or unknown:
@@ -150,7 +155,11 @@ class Vault:
                 return secret
             refused = self._refused.get(name)
         wrapper = self._wrappers.get(key_id)
-        if wrapper is None or (refused is not None and self._clock.mono() < refused):
+        if wrapper is None:
+            self._strange = True
+            self._call()
+            return None
+        if refused is not None and self._clock.mono() < refused:
             return None
         if not wrapper.waits:
             secret = wrapper.unwrap(wrapped)
