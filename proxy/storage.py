@@ -105,13 +105,18 @@ class Storage:
         return Tier("disk", disk, peek=disk.glance, put_all=disk.put_all)
 
     def _redis(self) -> Tier | None:
-        if self.link is None:
+        if (link := self.link) is None:
             return None
-        self.loops.append(self.link.run)
-        self.closing.append(self.link.aclose)
-        store, known = RedisStore(self.link, self._code), self._filter("entries")
-        # It has breakers of its own: for each server, reads and writes apart.
-        return Tier("redis", store, filter=known, shared=True, outage=Outage.never())
+        self.loops.append(link.run)
+        self.closing.append(link.aclose)
+        return Tier(
+            "redis",
+            RedisStore(link, self._code),
+            filter=self._filter("entries"),
+            shared=True,
+            outage=Outage.never(),  # the link has breakers: for each server, reads and writes apart
+            silent=lambda: link.silent,
+        )
 
     def _objects(self) -> Tier | None:
         config, settings = self._site.config, self._site.config.cache.objects

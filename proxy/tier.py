@@ -56,12 +56,14 @@ class Tier:
         worthy: Worthy | None = None,
         shared: bool = False,
         outage: Outage | None = None,
+        silent: Callable[[], bool] = bool,
     ) -> None:
         """`peek`, `keep`: the store's `get` and `put` without a coroutine, if it has those;
         `put_all`: its `put` for several at once.
         `worthy`: it takes only such entries, and only once they are used again. `shared`: by all
         gateways, so that a purge has reached it whatever this one has heard. `outage`: whether
-        trying has a point; None: after a few failures it is tried now and then only."""
+        trying has a point; None: after a few failures it is tried now and then only. `silent`:
+        whether somebody has just waited for it in vain: nobody looks a second time then."""
         self.name = name
         self.store = store
         self.peek = peek
@@ -70,6 +72,7 @@ class Tier:
         self.filter = filter
         self.worthy = worthy
         self.shared = shared
+        self._silent = silent
         self._timeout = timeout or None
         self._outage = outage or Outage(_FAILURES, _PAUSE)
         self.owed = Debts(_OWED)
@@ -87,7 +90,7 @@ class Tier:
                 return {}
             keys = asked
         start = clock.mono()
-        if not self._outage.admits(start):
+        if (sure and self._silent()) or not self._outage.admits(start):
             return None
         owed = self.owed.among(keys)  # it may be paid before the answer is here
         try:

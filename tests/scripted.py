@@ -36,6 +36,8 @@ class Direct:
         """Nothing reaches Redis."""
         self.deaf = False
         """All reaches Redis, and no answer comes back."""
+        self.silent = False
+        """Somebody has just waited for it in vain."""
         self.full = False
         """Redis takes no writes."""
         self.door = asyncio.Event()

@@ -96,6 +96,19 @@ async def test_the_first_to_ask_has_it_and_the_others_learn_who(client: driver.R
     assert await b.leases.acquire(b"o" * 40) != "a:1"
 
 
+async def test_who_was_let_down_a_moment_ago_does_not_wait_for_a_lease_too(
+    client: driver.Redis,
+) -> None:
+    """Redis is silent: the machine's own leases serve at once, and nothing is asked of it."""
+    a, b = Gateway(client, "a:1"), Gateway(client, "b:1")
+    a.link.silent = True
+
+    assert await a.leases.acquire(NAME) == 0
+    assert names(client) == []
+    await a.leases.release(NAME)
+    assert await b.token() > 0
+
+
 async def test_it_is_taken_away_from_the_owner_that_is_named_only(client: driver.Redis) -> None:
     a, b, c = Gateway(client, "a:1"), Gateway(client, "b:1"), Gateway(client, "c:1")
     first = await a.token()

@@ -192,6 +192,19 @@ async def test_a_frozen_server_costs_little_and_answers_nobody_else(own: RedisSe
     assert turned == [TierTurned("redis", False, "TimeoutError"), TierTurned("redis", True)]
 
 
+async def test_it_is_known_for_a_moment_that_somebody_has_waited_in_vain(own: RedisServer) -> None:
+    async with linked(own.url) as (link, _):
+        await link.ask("PING")
+        silent = [link.silent]
+        own.freeze()
+        assert await code(link.ask("PING")) == "TimeoutError"
+        silent.append(link.silent)
+        own.thaw()
+        await asyncio.sleep(2.5 * BUDGET)
+
+        assert [*silent, link.silent] == [False, True, False]
+
+
 async def test_who_is_answered_late_gets_nobody_elses_answer(own: RedisServer) -> None:
     """What was under way in a short freeze is over with its connection (redis-py#2665)."""
     async with linked(own.url) as (link, _):

@@ -494,3 +494,18 @@ async def test_what_was_asked_for_earlier_is_dropped_where_it_is_not_shared(
     found = await far.tiers.find(LOOKUP)
     assert found is not None
     assert found.tier == ("near" if left else "far")
+
+
+async def test_nobody_looks_a_second_time_where_somebody_has_just_waited_in_vain() -> None:
+    """The flight's sure look is the second for most: it is to cost no further timeout."""
+    far, silent = Far(LOOKUP.key), True
+    store = CountedStore()
+    await store.put(answer(), NOW)
+    store.reads = 0
+    tier = Tier("far", store, shared=True, silent=lambda: silent)
+    tiers = Tiers([tier], far.clock, far.events.append, far.backlog)
+
+    assert await tiers.find(LOOKUP, sure=True) is None
+    assert store.reads == 0
+    silent = False
+    assert await tiers.find(LOOKUP, sure=True) == Found(answer(), "far", "exact")

@@ -69,6 +69,8 @@ class Redis:
         self.working = working
         self.token = 0
 
+    silent = False
+
     def name(self, tag: bytes | str, kind: str) -> bytes:
         return b"%b:%b" % (tag.encode() if isinstance(tag, str) else tag, kind.encode())
 

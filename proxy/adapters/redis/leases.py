@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from proxy.adapters.redis.asked import LinkError
+from proxy.adapters.redis.asked import OPEN, LinkError
 from proxy.ports import StoreError
 
 if TYPE_CHECKING:
@@ -111,6 +111,8 @@ class RedisLeases:
     async def acquire(self, name: bytes, instead: str = "") -> int | str:
         """As in `ports.Leases`. The token of a name grows with each holder, across restarts and
         failovers of Redis too."""
+        if self._link.silent:
+            return await self._alone(name, LinkError(OPEN))
         floor = self._highest + 1
         args = (self._address, self._term, round(1000 * _REMEMBERED), floor, instead)
         try:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import TYPE_CHECKING, Any, Final
 
-from proxy.adapters.redis.asked import OPEN, TIER, UNKNOWN, Asked, LinkError
+from proxy.adapters.redis.asked import LATE, OPEN, TIER, UNKNOWN, Asked, LinkError
 from proxy.adapters.redis.pools import Pools
 from proxy.adapters.redis.route import Cluster, Single
 from proxy.adapters.redis.url import parse
@@ -55,6 +56,7 @@ class Link:
         self._told: dict[str, str] = {}
         """The class of the error that was told, or nothing for what works."""
         self._well_since: dict[str, float] = {}
+        self._late = -math.inf
         self._closed = False
 
     def __repr__(self) -> str:
@@ -65,6 +67,12 @@ class Link:
         """Whether asking has a point: there is a server, and none refuses to be read."""
         lanes = self._route.lanes()
         return bool(lanes) and not any(lane.reads.open for lane in lanes)
+
+    @property
+    def silent(self) -> bool:
+        """Whether somebody has just waited in vain: a request that was let down once is not to
+        wait for its next question as well."""
+        return asyncio.get_running_loop().time() - self._late < 2 * self._timeout
 
     def name(self, tag: bytes | str, kind: str) -> bytes:
         """The name of a key. Those of one tag are held by one server."""
@@ -119,7 +127,12 @@ class Link:
             if not self._turn:
                 loop.call_soon(self._end_turn)
             self._turn.setdefault(lane, []).append(call)
-        return await call.future
+        try:
+            return await call.future
+        except LinkError as error:
+            if error.code == LATE:
+                self._late = loop.time()
+            raise
 
     def _end_turn(self) -> None:
         turn, self._turn = self._turn, {}

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 class Scripts(Protocol):
     """Runs scripts; those of one loop turn travel together."""
 
+    @property
+    def silent(self) -> bool:
+        """Whether somebody has just waited in vain."""
+
     def name(self, tag: bytes | str, kind: str) -> bytes:
         """The name of a key. All of one `tag` lie at one server."""
 
