@@ -67,6 +67,11 @@ def checks(config: Config, environ: Mapping[str, str]) -> Iterator[Callable[[], 
     """What shows whether the settings can be used, but for their calendars; each raises
     ConfigError."""
     yield partial(rules, config, environ)
+    yield from _others(config, environ)
+
+
+def _others(config: Config, environ: Mapping[str, str]) -> Iterator[Callable[[], object]]:
+    """All but the rules."""
     yield partial(admin_token, config, environ)
     yield partial(peer_secret, config, environ)
     yield from tier_checks(config, environ)
@@ -77,7 +82,7 @@ def checks(config: Config, environ: Mapping[str, str]) -> Iterator[Callable[[], 
 def _checked(config: Config, environ: Mapping[str, str], clock: Clock) -> tuple[Rules, Calendars]:
     """A mistake in the settings ends it here, before any fork. Raises: ConfigError."""
     ready, calendars = rules(config, environ), Calendars(exchanges(config), clock)
-    for check in checks(config, environ):
+    for check in _others(config, environ):
         check()
     calendars.load()
     return ready, calendars

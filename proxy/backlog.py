@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from proxy.core.events import BacklogFull
+from proxy.tasks import ended, finished
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -36,13 +37,10 @@ class Backlog:
 
     async def drain(self) -> None:
         """Wait for all of it; the caller sets the time limit."""
-        while self._tasks:
-            await asyncio.wait(set(self._tasks))
+        await finished(self._tasks)
 
     async def aclose(self) -> None:
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await ended(self._tasks)
 
     def __len__(self) -> int:
         return len(self._tasks)

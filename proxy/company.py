@@ -14,6 +14,7 @@ from proxy.core.events import TierFailed
 from proxy.environment import disk_path, peer_secret
 from proxy.purging import Purging
 from proxy.sharing import Sharing, unnamed
+from proxy.storage import closing
 from proxy.worker import soon
 
 if TYPE_CHECKING:
@@ -98,14 +99,12 @@ class Company:
             return None
         kept, clock = disk_path(self._site.config, self._site.environ), self._site.clock
 
-        async def newer(key: Key, asked: float) -> None:
-            await self.purging.newer(key, asked)
-
         feed = Feed(
             storage.link,
             storage.epochs,
             on_purge=self._forget,
-            on_newer=newer,
+            # Told to ask anew, another gateway did: what this one alone has of before is outdated.
+            on_newer=storage.tiers.drop,
             on_gap=lambda: self.purging.missed(clock.now()),
             clock=clock,
             emit=self._emit,
@@ -138,7 +137,7 @@ class Company:
         leases = leased(directory, str(self._path), clock=clock, emit=soon(self._emit))
         if isinstance(leases, Leases):
             self.loops.append(leases.run)
-            self.closing.append(_closes(leases))
+            self.closing.append(closing(leases))
         return leases
 
     def _others(self) -> Iterable[str]:
@@ -155,10 +154,3 @@ class Company:
 
     async def _forget(self, key: bytes, at: float) -> bool:
         return await self.purging.forget(Key(key), at)
-
-
-def _closes(leases: Leases) -> Close:
-    async def close() -> None:
-        leases.close()
-
-    return close

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from proxy.core.entry import Entry
+from proxy.core.want import EVER
 from proxy.ports import StoreError
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from proxy.ports import Clock, Emit
     from proxy.tier import Tier
 
-_EVER: Final = float("-inf")
 _REMEMBERED: Final = 65536
 """Keys of which is known that they were used, or looked for; of others the tier is asked again."""
 _MOMENT: Final = 2.0
@@ -52,7 +52,7 @@ class Demand:
         """When the answers were asked for that were written, or are being written."""
         self._absent: OrderedDict[Key, float] = OrderedDict()
         self._looked: OrderedDict[Key, float] = OrderedDict()
-        self._resting = _EVER
+        self._resting = EVER
 
     async def read(
         self, keys: Sequence[Key], answers: Collection[Key], now: float, *, sure: bool
@@ -67,7 +67,7 @@ class Demand:
         found = await self._tier.read(asked, now, self._clock, self._emit, sure=sure)
         for key in asked if looks else ():
             _note(self._looked, key, now)
-            _note(self._absent, key, now if found is not None and key not in found else _EVER)
+            _note(self._absent, key, now if found is not None and key not in found else EVER)
         for key, stored in (found or {}).items():
             _note(self._uses, key, stored.asked)  # so it need not be written
         return found or {}
@@ -77,7 +77,7 @@ class Demand:
         if entry.status != 200 or self._tier.worthy is None or not self._tier.worthy(entry):
             return
         now = self._clock.now()
-        if self._uses.get(entry.key, _EVER) >= entry.asked or now >= entry.created + entry.ttl:
+        if self._uses.get(entry.key, EVER) >= entry.asked or now >= entry.created + entry.ttl:
             return
         if self._clock.mono() >= self._resting:
             _note(self._uses, entry.key, entry.asked)
@@ -87,8 +87,8 @@ class Demand:
         """A newer answer is there: an older one, that the tier has or is being given, may not come
         up again once the nearer tiers have forgotten the newer one. `anew`: it was asked for
         without a look for what is stored."""
-        looked = self._absent.pop(entry.key, _EVER)
-        if self._uses.get(entry.key, _EVER) >= entry.asked:
+        looked = self._absent.pop(entry.key, EVER)
+        if self._uses.get(entry.key, EVER) >= entry.asked:
             return  # used so soon that it is being written, over the older one
         self._uses.pop(entry.key, None)
         if anew or looked < entry.asked - _WAITED:
@@ -99,7 +99,7 @@ class Demand:
         self._uses.pop(key, None)
 
     def _just_looked(self, key: Key, now: float) -> bool:
-        return now - self._looked.get(key, _EVER) < _MOMENT
+        return now - self._looked.get(key, EVER) < _MOMENT
 
     async def _written(self, entry: Entry) -> None:
         (kept,) = await self._tier.put([entry], self._clock.now(), self._clock, self._emit)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from proxy.answering import Answering, Choice
 from proxy.config import Breaker, Overload
 from proxy.core.budget import Budget
+from proxy.core.errors import UNWELL
 from proxy.core.events import Retried, UpstreamFailed
 from proxy.core.resting import pause
 from proxy.gate import Gate, Place, Wish
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 _UNSEEN: Final = frozenset(("connect",))
 _UNANSWERED: Final = frozenset(("connect", "reused", "cut", "protocol"))
 """A node that was silent for too long is not among them: the next would be as slow to wait for."""
-
-_ELSEWHERE: Final = frozenset((429, 500, 502, 503, 504, 529))
-"""Answers that say nothing of the request: another node may have a better one."""
 
 _RESTING: Final = frozenset((429, 503, 529))
 """Answers by which a node may say for how long it wants to be left alone."""
@@ -155,7 +153,7 @@ class Fleet:
             if outcome.kind not in (_UNANSWERED if repeatable else _UNSEEN):
                 return None
             return await self._after(outcome, wish)
-        if outcome.head.status not in _ELSEWHERE or wish.sticky or not repeatable:
+        if outcome.head.status not in UNWELL or wish.sticky or not repeatable:
             return None
         # An answer is at hand: only what is better at once is worth giving it up.
         if not self._gate.ready(wish) or not self._allowed():

@@ -15,6 +15,7 @@ from proxy.core.events import (
 )
 from proxy.flight import Flight, Reader
 from proxy.ports import UpstreamError
+from proxy.tasks import ended, finished
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -120,13 +121,10 @@ class Flights:
 
     async def drain(self) -> None:
         """Wait for what still flies; the caller sets the time limit."""
-        while self._tasks:
-            await asyncio.wait(set(self._tasks))
+        await finished(self._tasks)
 
     async def aclose(self) -> None:
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await ended(self._tasks)
 
     def __len__(self) -> int:
         return len(self._flying)

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 from proxy.boarding import Live, aboard, alone
 from proxy.core.decision import Found, Hit, Miss, Outcome, Stale
 from proxy.core.delivery import UnlikeError
+from proxy.core.errors import UNWELL
 from proxy.core.request import Bypass, Lookup
 from proxy.core.status import Status
+from proxy.core.want import EVER
 from proxy.ports import UpstreamError
-from proxy.recall import EVER
 from proxy.refusal import REFUSED, missed, refusal
-from proxy.rescue import UNWELL
 
 if TYPE_CHECKING:
     from collections.abc import Callable

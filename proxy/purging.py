@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import OrderedDict, deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
@@ -70,7 +70,7 @@ class Purging:
     clock: Clock
     sweeps: bool
     """Whether this worker sees to what is shared with other gateways, for its machine."""
-    _known: dict[Purged, None] = field(default_factory=dict)
+    _known: OrderedDict[Purged, None] = field(default_factory=OrderedDict)
     _unswept: deque[tuple[float, Purged]] = field(default_factory=lambda: deque(maxlen=_KNOWN))
     _echoes: deque[tuple[float, Purged]] = field(default_factory=lambda: deque(maxlen=_KNOWN))
 
@@ -105,7 +105,7 @@ class Purging:
     async def _begin(self, key: Key, at: float) -> None:
         """What is on its way is stored no more, and keeps nobody from asking anew."""
         if len(self._known) == _KNOWN:
-            del self._known[next(iter(self._known))]
+            self._known.popitem(last=False)
         purged, now = (key, at), self.clock.mono()
         self._known[purged] = None
         if self.sweeps:
@@ -113,11 +113,6 @@ class Purging:
         self._echoes.append((now + _ECHO, purged))
         self.flights.purge(key)
         await self.step_aside(key)
-
-    async def newer(self, key: Key, asked: float) -> None:
-        """Another gateway was told to ask anew and has stored what was asked for at `asked` (unix
-        seconds): what this one alone has of before is outdated."""
-        await self.tiers.drop(key, asked)
 
     async def run(self) -> None:
         """Forget once more what was purged, until cancelled: before its owner heard of the purge,

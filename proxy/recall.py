@@ -10,6 +10,7 @@ from proxy.core.delivery import UnlikeError, serves
 from proxy.core.message import Head
 from proxy.core.refresh import early, near
 from proxy.core.status import Status
+from proxy.core.want import EVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from proxy.strain import Strain
     from proxy.tiers import Tiers
 
-
-EVER: Final = float("-inf")
-"""Before all times."""
 
 _DUE: Final = 5.0
 

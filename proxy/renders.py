@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import TYPE_CHECKING, TypeAlias
 
 from proxy.core.delivery import rendered
@@ -22,7 +23,7 @@ class Renders:
         self._max_bytes = max_bytes
         self._zero = zero_usage
         self._bytes = 0
-        self._held: dict[_Name, tuple[Headers, bytes]] = {}
+        self._held: OrderedDict[_Name, tuple[Headers, bytes]] = OrderedDict()
 
     def get(self, entry: Entry, request: Request) -> tuple[Headers, bytes]:
         """Headers and body of a stored answer as this request wants them. Raises: UnlikeError."""
@@ -43,7 +44,7 @@ class Renders:
         self._held[name] = held
         self._bytes += _weight(held)
         while self._bytes > self._max_bytes:
-            self._bytes -= _weight(self._held.pop(next(iter(self._held))))
+            self._bytes -= _weight(self._held.popitem(last=False)[1])
 
     def __repr__(self) -> str:
         return f"<Renders {len(self._held)} {self._bytes} B>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from proxy.core.errors import UNWELL
 from proxy.core.events import Degraded
 from proxy.core.message import Head
 from proxy.core.static import static
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from proxy.ports import Clock, Emit, UpstreamError
     from proxy.recall import Recall
     from proxy.response import Report, Response
-
-UNWELL: Final = frozenset((429, 500, 502, 503, 504, 529))
-"""Upstream answers that a stored one is better than (RFC 5861 §4, and being told to wait)."""
 
 DOWN: Final = UNWELL - {429}
 """Upstream answers that a configured text is better than; who is told to wait is to know it."""

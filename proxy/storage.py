@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
     from pathlib import Path
 
+    from proxy.adapters.leases import Leases
     from proxy.adapters.redis.link import Link
     from proxy.coder import Coder
     from proxy.config import Config, Redis
@@ -96,12 +97,8 @@ class Storage:
         except StoreError:  # the cache may fail; what it is in front of may not
             self._emit(TierFailed("disk", "open"))
             return None
-
-        async def close() -> None:
-            disk.close()
-
         self.loops.append(disk.run)
-        self.closing.append(close)
+        self.closing.append(closing(disk))
         return Tier("disk", disk, peek=disk.glance, put_all=disk.put_all)
 
     def _redis(self) -> Tier | None:
@@ -161,6 +158,15 @@ class Storage:
         known = Filter(self.link, size, _longest(config), tag=tag, clock=self._site.clock)
         self.loops.append(known.run)
         return known
+
+
+def closing(held: Disk | Leases) -> Close:
+    """Its end, where others have one that is waited for."""
+
+    async def close() -> None:
+        held.close()
+
+    return close
 
 
 def _link(site: Site, emit: Emit) -> Link | None:

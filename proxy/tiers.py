@@ -13,7 +13,7 @@ from proxy.core.batch import whole
 from proxy.core.decision import Found
 from proxy.core.entry import Alias, Entry
 from proxy.core.events import TierLooked
-from proxy.core.want import Want
+from proxy.core.want import EVER, Want
 from proxy.demand import Demand
 from proxy.ports import StoreError
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from proxy.ports import Clock, Emit
     from proxy.tier import Tier
 
-_EVER: Final = float("-inf")
 _TURN: Final = 256
 """Items looked up in a row: in a batch of many thousands, other requests come in between."""
 
@@ -53,7 +52,7 @@ class Tiers:
         self._clock = clock
         self._emit = emit
         self._backlog = backlog
-        self.distrusted = _EVER
+        self.distrusted = EVER
         """What the gateway's own tiers hold of requests asked before then (unix seconds) may have
         been purged without this gateway hearing of it."""
 
@@ -80,7 +79,7 @@ class Tiers:
         return None
 
     async def find(
-        self, lookup: Lookup, epoch: int = 0, *, beyond: float = _EVER, sure: bool = False
+        self, lookup: Lookup, epoch: int = 0, *, beyond: float = EVER, sure: bool = False
     ) -> Found | None:
         """The entry under the exact key, else the one that the normalized key points to, else
         what these very bytes were refused with.
@@ -240,7 +239,7 @@ class Tiers:
                 continue
             held = await tier.read([key], self._clock.now(), self._clock, self._emit, sure=True)
             if held is None or (key in held and held[key].asked < before):
-                until = min(nextafter(before, _EVER), self._clock.now())
+                until = min(nextafter(before, EVER), self._clock.now())
                 await tier.delete(key, self._clock, self._emit, before=until)
 
     def __repr__(self) -> str:

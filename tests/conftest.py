@@ -1,4 +1,4 @@
-"""Fixtures for every test that needs an upstream on a real socket."""
+"""Fixtures for every test that needs an upstream on a real socket, or a real Redis."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.redis_server import RedisServer
 from tests.upstream import Channel, Server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import redis as driver
 
 _REAL = (
     "e2e",
@@ -47,3 +49,18 @@ def mock() -> Iterator[Server]:
 def upstream(mock: Server) -> Channel:
     """This test's channel to the mock: own credential, own script, own count of calls."""
     return mock.channel()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A Redis, one for the tests of a module."""
+    with RedisServer(tmp_path_factory.mktemp("redis")) as started:
+        yield started
+
+
+@pytest.fixture
+def client(server: RedisServer) -> Iterator[driver.Redis]:
+    """A client of that Redis, which has been emptied."""
+    with server.client() as connected:
+        connected.flushall()
+        yield connected

@@ -12,31 +12,17 @@ from hypothesis import strategies as st
 from proxy.adapters.clock import SystemClock
 from proxy.adapters.redis.buckets import Buckets
 from proxy.core.bucket import Spent
-from tests.redis_server import RedisServer
 from tests.scripted import PREFIX, Direct, names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import redis as driver
+
+    from tests.redis_server import RedisServer
 
 NAME = b"t" * 16 + b"r"
 KEY = f"{PREFIX}{{{NAME.hex()}}}:b"
 SLOW = 0.0001
 """A rate at which nothing to speak of flows in during a test."""
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path_factory.mktemp("redis")) as started:
-        yield started
-
-
-@pytest.fixture
-def client(server: RedisServer) -> Iterator[driver.Redis]:
-    with server.client() as connected:
-        connected.flushall()
-        yield connected
 
 
 async def left(buckets: Buckets, amount: float, rate: float = 60.0) -> float:

@@ -23,8 +23,6 @@ from tests.scripted import PREFIX, Direct, names, value
 from tests.stored import key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import redis as driver
 
     from proxy.core.entry import Key
@@ -33,19 +31,6 @@ if TYPE_CHECKING:
 EPOCH, PURGES = f"{PREFIX}{{fleet}}:epoch", f"{PREFIX}{{fleet}}:purges"
 RENEWALS = f"{PREFIX}{{fleet}}:renewals"
 AT = 1_800_000_000.0
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path_factory.mktemp("redis")) as started:
-        yield started
-
-
-@pytest.fixture
-def client(server: RedisServer) -> Iterator[driver.Redis]:
-    with server.client() as connected:
-        connected.flushall()
-        yield connected
 
 
 class Gateway:

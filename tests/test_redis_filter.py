@@ -11,13 +11,14 @@ from proxy.adapters.redis.filter import Filter
 from proxy.adapters.redis.link import Link
 from proxy.quantity import Timeout
 from tests.fakes import FakeClock
-from tests.redis_server import RedisServer
 from tests.stored import NOW, key
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
 
     import redis as driver
+
+    from tests.redis_server import RedisServer
 
 SIZE = 1 << 17
 LIFE = 1000.0
@@ -25,19 +26,11 @@ START = NOW - NOW % LIFE
 """When a generation begins."""
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path_factory.mktemp("redis")) as started:
-        yield started
-
-
 @pytest.fixture
-def client(server: RedisServer) -> Iterator[driver.Redis]:
-    with server.client() as connected:
-        connected.flushall()
-        connected.config_set("maxmemory", 0)
-        connected.config_resetstat()
-        yield connected
+def client(client: driver.Redis) -> driver.Redis:
+    client.config_set("maxmemory", 0)
+    client.config_resetstat()
+    return client
 
 
 @pytest.fixture

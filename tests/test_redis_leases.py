@@ -21,7 +21,7 @@ from tests.redis_server import RedisServer
 from tests.scripted import PREFIX, Direct, names, value
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
     import redis as driver
@@ -51,19 +51,6 @@ NAME = b"n" * 32 + (7).to_bytes(8, "big")
 LEASE = f"{PREFIX}{{{NAME[:32].hex()}}}:l7"
 SHORT = 0.05
 """Seconds; a term that a test can see the end of."""
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path_factory.mktemp("redis")) as started:
-        yield started
-
-
-@pytest.fixture
-def client(server: RedisServer) -> Iterator[driver.Redis]:
-    with server.client() as connected:
-        connected.flushall()
-        yield connected
 
 
 class Gateway:

@@ -33,12 +33,6 @@ BUDGET = 0.1
 """Seconds of an operation here: more than the default, for machines that are busy with tests."""
 
 
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
-        yield server
-
-
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[RedisServer]:
     """A server to be mistreated."""
@@ -92,8 +86,8 @@ async def held(link: Link, clock: FakeClock) -> None:
     await link.tend()
 
 
-async def test_bytes_stay_bytes(shared: RedisServer) -> None:
-    async with linked(shared.url) as (link, _):
+async def test_bytes_stay_bytes(server: RedisServer) -> None:
+    async with linked(server.url) as (link, _):
         name = link.name(b"\x01\xff", "e")
 
         assert name == b"hotprefix:{01ff}:e"
@@ -105,11 +99,11 @@ async def test_bytes_stay_bytes(shared: RedisServer) -> None:
         ]
 
 
-async def test_the_turn_of_a_loop_is_one_write(shared: RedisServer) -> None:
+async def test_the_turn_of_a_loop_is_one_write(server: RedisServer) -> None:
     """Many commands cost the server no more reads than one."""
-    async with linked(shared.url) as (link, _):
+    async with linked(server.url) as (link, _):
         await link.ask("PING")
-        with shared.client() as client:
+        with server.client() as client:
             before = client.info("stats")["total_reads_processed"]
             await asyncio.gather(*(link.ask("GET", link.name(str(n), "e")) for n in range(100)))
             after = client.info("stats")["total_reads_processed"]
@@ -117,8 +111,8 @@ async def test_the_turn_of_a_loop_is_one_write(shared: RedisServer) -> None:
     assert after - before <= 3
 
 
-async def test_an_error_is_told_to_who_caused_it(shared: RedisServer) -> None:
-    async with linked(shared.url) as (link, _):
+async def test_an_error_is_told_to_who_caused_it(server: RedisServer) -> None:
+    async with linked(server.url) as (link, _):
         number = link.name("number", "e")
         await link.ask("SET", number, "x", "PX", 60000, write=True)
         replies = await asyncio.gather(
@@ -134,8 +128,8 @@ async def test_an_error_is_told_to_who_caused_it(shared: RedisServer) -> None:
     assert str(replies[1]) == "redis: ERR"
 
 
-async def test_foreign_data_under_our_names_is_no_outage(shared: RedisServer) -> None:
-    async with linked(shared.url) as (link, events):
+async def test_foreign_data_under_our_names_is_no_outage(server: RedisServer) -> None:
+    async with linked(server.url) as (link, events):
         name = link.name("list", "e")
         await link.ask("RPUSH", name, "x", write=True)
         for _ in range(20):
@@ -145,9 +139,9 @@ async def test_foreign_data_under_our_names_is_no_outage(shared: RedisServer) ->
     assert events == []
 
 
-async def test_who_gives_up_waiting_takes_nobodys_answer(shared: RedisServer) -> None:
+async def test_who_gives_up_waiting_takes_nobodys_answer(server: RedisServer) -> None:
     """A cancelled command keeps its place in the line (redis-py#2665)."""
-    async with linked(shared.url) as (link, _):
+    async with linked(server.url) as (link, _):
         names = [link.name(str(number), "e") for number in range(50)]
         for number, name in enumerate(names):
             await link.ask("SET", name, number, "PX", 60000, write=True)
@@ -329,9 +323,9 @@ async def test_a_read_only_server_is_told_from_one_that_is_down(own: RedisServer
     assert events == [TierTurned("redis-writes", False, "READONLY")]
 
 
-async def test_nobody_waits_longer_than_the_budget_for_a_slow_server(shared: RedisServer) -> None:
+async def test_nobody_waits_longer_than_the_budget_for_a_slow_server(server: RedisServer) -> None:
     """Few connections and a slow server: waiting for one is part of the budget (litellm#40672)."""
-    async with Relay(shared.port, delay=0.25) as relay:
+    async with Relay(server.port, delay=0.25) as relay:
         url = f"redis://127.0.0.1:{relay.port}"
         async with linked(url, max_connections=2) as (link, _):
             start = time.monotonic()
@@ -348,12 +342,12 @@ async def test_nobody_waits_longer_than_the_budget_for_a_slow_server(shared: Red
 
 @pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop])
 def test_a_busy_loop_is_not_taken_for_a_silent_server(
-    shared: RedisServer, loop: Callable[[], asyncio.AbstractEventLoop]
+    server: RedisServer, loop: Callable[[], asyncio.AbstractEventLoop]
 ) -> None:
     """What this process was late for itself may already be there."""
 
     async def ask() -> None:
-        async with linked(shared.url, timeout=0.02) as (link, _):
+        async with linked(server.url, timeout=0.02) as (link, _):
             await link.tend()
             running = asyncio.get_running_loop()
             ours, theirs = socket.socketpair()
@@ -398,11 +392,11 @@ async def test_a_unix_socket(tmp_path: Path) -> None:
             assert await link.ask("GET", link.name("a", "e")) is None
 
 
-async def test_an_encrypted_server_must_be_who_it_says(shared: RedisServer, tmp_path: Path) -> None:
+async def test_an_encrypted_server_must_be_who_it_says(server: RedisServer, tmp_path: Path) -> None:
     crt, key = certificate(tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(crt, key)
-    async with Relay(shared.port, tls=context) as relay:
+    async with Relay(server.port, tls=context) as relay:
         url = f"rediss://127.0.0.1:{relay.port}"
         async with linked(url, ca_file=str(crt), timeout=1.0) as (link, _):
             assert await link.ask("GET", link.name("a", "e")) is None
@@ -419,16 +413,16 @@ def test_a_file_without_certificates_is_an_error_at_the_start(tmp_path: Path) ->
             Link(settings, None, clock=FakeClock(), emit=print)
 
 
-async def test_a_closed_link_refuses(shared: RedisServer) -> None:
-    async with linked(shared.url) as (link, _):
+async def test_a_closed_link_refuses(server: RedisServer) -> None:
+    async with linked(server.url) as (link, _):
         await link.ask("PING")
     assert await code(link.ask("PING")) == "ServerUnknown"
 
 
-async def test_connections_are_few_until_there_is_much_to_do(shared: RedisServer) -> None:
-    async with linked(shared.url, max_connections=4) as (link, _):
+async def test_connections_are_few_until_there_is_much_to_do(server: RedisServer) -> None:
+    async with linked(server.url, max_connections=4) as (link, _):
         await link.ask("PING")
-        with shared.client() as client:
+        with server.client() as client:
             before = client.info("clients")["connected_clients"]
             for _ in range(20):
                 await asyncio.gather(*(link.ask("GET", link.name("a", "e")) for _ in range(10)))

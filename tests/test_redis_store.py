@@ -22,26 +22,14 @@ from proxy.core import wire
 from proxy.ports import StoreError
 from proxy.quantity import Timeout
 from tests.fakes import FakeClock
-from tests.redis_server import RedisServer
 from tests.stored import NOW, alias, entry, key
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
 
     import redis as driver
 
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path_factory.mktemp("redis")) as started:
-        yield started
-
-
-@pytest.fixture
-def client(server: RedisServer) -> Iterator[driver.Redis]:
-    with server.client() as connected:
-        connected.flushall()
-        yield connected
+    from tests.redis_server import RedisServer
 
 
 @pytest.fixture

@@ -17,14 +17,14 @@ from proxy.adapters.vault.vault import Vault, coder
 from proxy.adapters.vault.wrapper import Local
 from proxy.quantity import Timeout
 from tests.fakes import FakeClock, FakeStore
-from tests.redis_server import RedisServer
 from tests.stored import NOW, alias, entry, key
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from proxy.ports import Store
+    from tests.redis_server import RedisServer
 
 MIB = 1 << 20
 
@@ -39,12 +39,6 @@ TIERS = [
     "sealed redis",
     "fake",
 ]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path_factory.mktemp("redis")) as started:
-        yield started
 
 
 @pytest.fixture(params=TIERS)

@@ -23,6 +23,10 @@ _TYPES: Final = {
     503: "overloaded_error",
 }
 
+UNWELL: Final = frozenset((429, 500, 502, 503, 504, 529))
+"""Upstream answers that say nothing of the request: another node may have a better one, and a
+stored one is better (RFC 5861 §4, and being told to wait)."""
+
 
 class RefusedError(Exception):
     """A request that this gateway itself answers with an error."""

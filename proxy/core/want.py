@@ -9,14 +9,15 @@ from proxy.core.entry import Alias
 if TYPE_CHECKING:
     from proxy.core.entry import Key, Stored
 
-_EVER: Final = float("-inf")
+EVER: Final = float("-inf")
+"""Of a time: before all others."""
 
 
 class Want(NamedTuple):
     """What is looked for: of this epoch, asked for after `beyond`, and whether for `sure`."""
 
     epoch: int = 0
-    beyond: float = _EVER
+    beyond: float = EVER
     sure: bool = False
     answers: frozenset[Key] = frozenset()
     """The keys that may name a whole answer: not a part of one, a refusal or an alias."""

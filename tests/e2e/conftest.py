@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
+from tests.e2e import fleet
 from tests.gateway import Gateway
+from tests.redis_server import RedisServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from tests.gateway import Settings
@@ -60,6 +62,19 @@ def start(mock: Server, tmp_path: Path) -> Iterator[Start]:
         one.stop()
     for one in started:
         _no_traceback(one.stderr())
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[RedisServer]:
+    """A Redis of the test's own."""
+    with RedisServer(tmp_path / "redis") as server:
+        yield server
+
+
+@pytest.fixture
+def gateways(start: Start, redis: RedisServer) -> Sequence[Gateway]:
+    """Three, over that Redis."""
+    return fleet.gateways(start, redis.url, 3, fleet.PATIENT)
 
 
 def _no_traceback(text: str) -> None:

@@ -12,11 +12,8 @@ from tests.e2e import fleet
 from tests.e2e.checks import clients, gateways, identity, outcomes, stampede, stored, streams
 from tests.e2e.checks.registry import CASES
 from tests.e2e.steps import Run
-from tests.redis_server import RedisServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.e2e.conftest import Start
     from tests.gateway import Gateway
     from tests.upstream import Channel
@@ -46,12 +43,6 @@ ROWS = _rows()
 def test_every_case_is_checked_or_left_out_for_a_reason() -> None:
     assert set(CASES) | set(LEFT_OUT) == set(ROWS)
     assert not set(CASES) & set(LEFT_OUT)
-
-
-@pytest.fixture
-def redis(tmp_path: Path) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path / "redis") as server:
-        yield server
 
 
 @pytest.mark.timeout(60)

@@ -63,12 +63,6 @@ class House:
 
 
 @pytest.fixture
-def redis(tmp_path: Path) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path / "redis") as server:
-        yield server
-
-
-@pytest.fixture
 def house(start: Start, redis: RedisServer, tmp_path: Path) -> House:
     place = Place(f"file://{tmp_path}/objects", {}, folder=tmp_path / "objects")
     return House(start, redis, place)

@@ -14,24 +14,15 @@ from tests import answers
 from tests.bench.expiry import CASES, MOST, HotSet, configured
 from tests.client import Got, post
 from tests.e2e import fleet
-from tests.redis_server import RedisServer
 from tests.reply import body
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from tests.e2e.conftest import Start
     from tests.gateway import Gateway, Settings
+    from tests.redis_server import RedisServer
     from tests.upstream import Channel
 
 NO_CACHE = ("Cache-Control", "no-cache")
-
-
-@pytest.fixture
-def redis(tmp_path: Path) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path / "redis") as server:
-        yield server
 
 
 def question(text: str = "when does it end?", **more: Any) -> answers.Json:

@@ -13,29 +13,17 @@ from tests.client import post
 from tests.e2e import crowd, fleet
 from tests.e2e.fleet import said, stored
 from tests.e2e.questions import Questions, question
-from tests.redis_server import RedisServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from tests.e2e.conftest import Start
     from tests.gateway import Gateway
+    from tests.redis_server import RedisServer
     from tests.upstream import Channel
 
 TEXT = "one answer for all"
 pytestmark = pytest.mark.timeout(60)
-
-
-@pytest.fixture
-def redis(tmp_path: Path) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path / "redis") as server:
-        yield server
-
-
-@pytest.fixture
-def gateways(start: Start, redis: RedisServer) -> Sequence[Gateway]:
-    return fleet.gateways(start, redis.url, 3, fleet.PATIENT)
 
 
 def held(redis: RedisServer) -> dict[bytes, bytes]:

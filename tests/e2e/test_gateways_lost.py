@@ -14,31 +14,19 @@ from tests import sse
 from tests.client import post
 from tests.e2e import crowd, fleet
 from tests.e2e.questions import Questions, question
-from tests.redis_server import RedisServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from tests.e2e.conftest import Start
     from tests.e2e.crowd import Member
     from tests.e2e.questions import Place
     from tests.gateway import Gateway
+    from tests.redis_server import RedisServer
     from tests.upstream import Channel
 
 FLIGHTS = 100
 pytestmark = pytest.mark.timeout(60)
-
-
-@pytest.fixture
-def redis(tmp_path: Path) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path / "redis") as server:
-        yield server
-
-
-@pytest.fixture
-def gateways(start: Start, redis: RedisServer) -> Sequence[Gateway]:
-    return fleet.gateways(start, redis.url, 3, fleet.PATIENT)
 
 
 @contextmanager

@@ -16,16 +16,13 @@ from tests import answers
 from tests.client import Connection, answer, post, spelled
 from tests.e2e import crowd, fleet
 from tests.e2e.checks.outcomes import prompt
-from tests.redis_server import RedisServer
 from tests.reply import JSON_TYPE, body, events, numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from tests.client import Got, Head
     from tests.e2e.conftest import Start
     from tests.gateway import Gateway
+    from tests.redis_server import RedisServer
     from tests.reply import Reply, Seen
     from tests.upstream import Channel
 
@@ -231,12 +228,6 @@ async def test_both_sdks_read_it_and_come_again_when_they_may(
     assert upstream.calls == calls + 2
     assert late.startswith("#")
     assert later.startswith("#")
-
-
-@pytest.fixture
-def redis(tmp_path: Path) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path / "redis") as server:
-        yield server
 
 
 EACH = REQUESTS + 25

@@ -13,7 +13,6 @@ from tests.aws_server import AwsServer
 from tests.client import post
 from tests.e2e import fleet
 from tests.e2e.stores import CHEAP, Place, asked, forget_ours, keys, purge
-from tests.redis_server import RedisServer
 from tests.reply import Reply, numbered
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from tests.client import Got
     from tests.e2e.conftest import Start
     from tests.gateway import Gateway
+    from tests.redis_server import RedisServer
     from tests.reply import Seen
     from tests.upstream import Channel
 
@@ -33,12 +33,6 @@ numbers = itertools.count()
 @pytest.fixture(scope="module")
 def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AwsServer]:
     with AwsServer(tmp_path_factory.mktemp("aws")) as server:
-        yield server
-
-
-@pytest.fixture
-def redis(tmp_path: Path) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path / "redis") as server:
         yield server
 
 

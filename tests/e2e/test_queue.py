@@ -11,17 +11,16 @@ import pytest
 from tests.client import Connection, post, spelled
 from tests.e2e import fleet
 from tests.e2e.checks.outcomes import prompt
-from tests.redis_server import RedisServer
 from tests.reply import JSON_TYPE, numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
     from tests.answers import Json
     from tests.client import Got
     from tests.e2e.conftest import Start
     from tests.gateway import Gateway, Settings
+    from tests.redis_server import RedisServer
     from tests.reply import Reply, Seen
     from tests.upstream import Channel
 
@@ -147,12 +146,6 @@ async def test_the_limit_holds_in_each_worker(start: Start, upstream: Channel) -
     let_go()
 
     assert [one.status for one in await asyncio.gather(*tasks)] == [200] * 30
-
-
-@pytest.fixture
-def redis(tmp_path: Path) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path / "redis") as server:
-        yield server
 
 
 @pytest.mark.timeout(60)

@@ -10,29 +10,22 @@ import pytest
 
 from tests.e2e import fleet
 from tests.e2e.steady import FORGETFUL, Steady, quiet, truly
-from tests.redis_server import RedisServer
 from tests.relay import Relay
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-    from pathlib import Path
+    from collections.abc import AsyncIterator, Awaitable, Callable
     from typing import TypeAlias
 
     from tests.e2e.conftest import Start
     from tests.e2e.steady import Outcome
     from tests.gateway import Gateway, Settings
+    from tests.redis_server import RedisServer
     from tests.upstream import Channel
 
     Begin: TypeAlias = Callable[..., Awaitable[Steady]]
 
 pytestmark = pytest.mark.timeout(60)
 NO_REDIS: Settings = {"cache": {"redis": {"url": ""}}, "peers": {"secret_env": ""}}
-
-
-@pytest.fixture
-def redis(tmp_path: Path) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path / "redis") as server:
-        yield server
 
 
 @pytest.fixture

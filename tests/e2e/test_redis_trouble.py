@@ -17,14 +17,14 @@ from tests.e2e import fleet
 from tests.e2e.steady import FORGETFUL, Steady, quiet, truly
 from tests.redis_faults import fill, limited, refusals, reshard, unlimited
 from tests.redis_fleet import Cluster, Sentinels
-from tests.redis_server import RedisServer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
     from typing import TypeAlias
 
     from tests.e2e.conftest import Start
+    from tests.redis_server import RedisServer
     from tests.upstream import Channel
 
     Begin: TypeAlias = Callable[[str], Awaitable[Steady]]
@@ -32,12 +32,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.timeout(60)
 FAULT = 1.0
 """Seconds that a fault lasts: enough for what is noticed after some failures, and for probes."""
-
-
-@pytest.fixture
-def redis(tmp_path: Path) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path / "redis") as server:
-        yield server
 
 
 @pytest.fixture

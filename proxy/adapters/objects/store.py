@@ -14,6 +14,7 @@ from proxy.coder import PLAIN, Coder
 from proxy.core import wire
 from proxy.core.events import Evicted, TierFailed
 from proxy.ports import StoreError
+from proxy.tasks import ended
 
 if TYPE_CHECKING:
     from proxy.core.entry import Key, Stored
@@ -141,9 +142,7 @@ class Objects:
 
     async def aclose(self) -> None:
         """Leave nothing running."""
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await ended(self._tasks)
 
     async def _written(self, name: str, data: bytes, now: float) -> bool:
         new = wire.header(data)

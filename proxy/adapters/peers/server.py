@@ -24,6 +24,7 @@ from proxy.adapters.peers.frames import (
 from proxy.adapters.peers.link import SILENCE, Link, answer
 from proxy.adapters.peers.seal import Secret
 from proxy.ports import UpstreamError
+from proxy.tasks import ended
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -96,9 +97,7 @@ class PeerServer:
     async def aclose(self) -> None:
         for server in self._servers:
             server.close()
-        for task in list(self._followers):
-            task.cancel()
-        await asyncio.gather(*self._followers, return_exceptions=True)
+        await ended(self._followers)
 
     def _accept(
         self, secret: Secret | None, asks: asyncio.StreamReader, writer: asyncio.StreamWriter
