@@ -1,0 +1,166 @@
+"""The prompt of a request as a chain of boundaries: equal boundary, equal prefix.
+
+Engines keep what they computed of a prompt from its beginning on. What two prompts have in common
+is therefore told by the deepest boundary that both have.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from blake3 import blake3
+
+from proxy.core import canonical, media
+from proxy.core.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from proxy.core.canonical import Fields
+    from proxy.core.request import Request
+    from proxy.core.rules import Rules
+
+VERSION: Final = b"hotprefix-chain-1"
+_DIGEST: Final = 16
+"""Bytes; a collision costs a prefill, never an answer."""
+_PIECE: Final = 2048
+"""Bytes; inside a long message there are boundaries at this times the powers of two."""
+_LONG: Final = 8192
+"""Bytes; a shorter message is hashed in one go, which is twice as fast."""
+_TOKEN: Final = 4
+"""Bytes of a token, about; what nodes report is compared by its share of the prompt."""
+_DEEPEST: Final = 512
+"""Boundaries of one prompt; of more messages the first ones count together."""
+
+
+class Boundary(NamedTuple):
+    """The prompt up to here."""
+
+    digest: bytes
+    tokens: int
+    """Of the prompt up to here, estimated."""
+
+
+class Prompt(NamedTuple):
+    """What a node has to compute before its first token."""
+
+    chain: tuple[Boundary, ...]
+    """Shallowest first; never empty."""
+    anchor: int
+    """The boundary that names the conversation: the end of its first question."""
+
+    @property
+    def tokens(self) -> int:
+        return self.chain[-1].tokens
+
+
+def prompt(body: bytes, request: Request, rules: Rules) -> Prompt | None:
+    """The prompt of a request body; None: it has none that a node would keep.
+
+    In the order in which engines lay it out: what changes the template, tools, system, messages.
+    Two tenants have no boundary in common, whatever they ask.
+    """
+    names = _MESSAGES.get(request.endpoint)
+    if names is None:
+        return None
+    try:
+        fields = canonical.decoded(body)
+        if not isinstance(fields, dict):
+            return None
+        fields = media.by_content(fields, remote=True)
+        if b'"cache_control"' in body:
+            fields = _unmarked(fields)
+        return chained(_root(fields, request, rules), _segments(fields, names))
+    except (ValueError, RecursionError):
+        return None
+
+
+def chained(root: Iterable[bytes], segments: Iterable[tuple[bytes, bytes]]) -> Prompt | None:
+    """The chain of `segments`, each a role and its bytes; None: there are none.
+
+    A boundary's digest covers its parent's and the bytes since, with their length.
+    """
+    hasher = blake3(VERSION)
+    for part in root:
+        hasher.update(len(part).to_bytes(8, "big"))
+        hasher.update(part)
+    parent, size, anchor = hasher.digest(length=_DIGEST), 0, -1
+    chain: list[Boundary] = []
+    for role, text in segments:
+        start, length = 0, len(text)
+        step = _PIECE if length > _LONG else length
+        opening = parent + len(role).to_bytes(1, "big") + role
+        while start < length:
+            end = min(step, length)
+            piece = text[start:end]
+            parent = blake3(opening + piece).digest(length=_DIGEST)
+            chain.append(Boundary(parent, (size + end + _TOKEN - 1) // _TOKEN))
+            opening, start, step = parent, end, 2 * step
+        size += length
+        if anchor < 0 and role == b"user":
+            anchor = len(chain) - 1
+    if not chain:
+        return None
+    cut = max(0, len(chain) - _DEEPEST)
+    return Prompt(tuple(chain[cut:]), max(0, anchor - cut) if anchor >= 0 else len(chain) - cut - 1)
+
+
+_MESSAGES: Final = {
+    Endpoint.CHAT: ("messages",),
+    Endpoint.MESSAGES: ("system", "messages"),
+    Endpoint.RESPONSES: ("instructions", "input"),
+    Endpoint.COMPLETIONS: ("prompt",),
+}
+"""The members that a prompt is made of, in an engine's order."""
+
+_TEMPLATE: Final = ("cache_salt", "chat_template", "chat_template_kwargs", "documents", "lora")
+"""Members that change how a prompt begins, or whose it is."""
+
+
+def _root(fields: Fields, request: Request, rules: Rules) -> list[bytes]:
+    asked = fields.get("model")
+    served = rules.served(asked if isinstance(asked, str) else request.model)
+    parts = [
+        request.tenant,
+        request.endpoint.value.encode(),
+        request.model.encode("utf-8", "replace"),
+        served.model_version.encode(),
+        served.template_version.encode(),
+    ]
+    for name in _TEMPLATE:
+        held = fields.get(name)
+        parts.append(b"" if held is None else canonical.encoded(held))
+    return parts
+
+
+def _segments(fields: Fields, names: tuple[str, ...]) -> Iterator[tuple[bytes, bytes]]:
+    for name in ("tools", "functions"):
+        if held := fields.get(name):
+            yield name.encode(), canonical.encoded(held)
+    for name in names:
+        held = fields.get(name)
+        if isinstance(held, list):
+            for one in held:
+                yield _role(one), canonical.encoded(one)
+        elif isinstance(held, str):
+            # As a text and not as its JSON: a longer one begins with the bytes of a shorter one.
+            yield _ROLES.get(name, b"user"), held.encode("utf-8", "surrogatepass")
+
+
+_ROLES: Final = {"system": b"system", "instructions": b"system"}
+
+
+def _role(message: object) -> bytes:
+    role = message.get("role") if isinstance(message, dict) else None
+    return role[:64].encode("utf-8", "replace") if isinstance(role, str) else b""
+
+
+def _unmarked(value: Any) -> Any:
+    """Without breakpoints: they tell a provider what to keep, and are no part of the prompt."""
+    match value:
+        case dict():
+            return {k: _unmarked(one) for k, one in value.items() if k != "cache_control"}
+        case list():
+            return [_unmarked(one) for one in value]
+        case _:
+            return value

@@ -1,0 +1,142 @@
+"""Which node holds which prefix, as far as it can be known from outside.
+
+Soft state: a wrong entry costs a prefill, never an answer.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from proxy.core.prefix import Boundary
+
+CAPACITY: Final = 2_000_000
+"""Tokens that a node is first taken to keep. Rather too many: too few costs far more."""
+_LEAST: Final = 16_384
+_STEP: Final = 0.03
+"""By which a node's capacity is corrected each time it kept less, or more, than was thought."""
+_SLACK: Final = 256
+"""Tokens by which a report may differ from what was thought: engines keep whole blocks."""
+_LOST: Final = 2
+"""Reports in a row of nothing, where much was held, after which a node counts as restarted."""
+
+
+class Held:
+    """What one node keeps: boundaries, the ones used longest ago dropped first."""
+
+    __slots__ = ("bit", "boundaries", "capacity", "epoch", "lost", "tokens")
+
+    def __init__(self, capacity: float, bit: int) -> None:
+        self.bit = bit
+        self.boundaries: OrderedDict[bytes, int] = OrderedDict()
+        """Tokens since the boundary before, by digest; oldest first."""
+        self.tokens = 0
+        self.capacity = capacity
+        self.epoch = 0
+        """Counts the lives of the node's cache."""
+        self.lost = 0
+
+
+class Prefixes:
+    """The boundaries that each node holds, bounded in number.
+
+    Every operation is linear in the chain's length and free of the number of boundaries known.
+    """
+
+    def __init__(
+        self, nodes: Iterable[str], *, entries: int, capacity: float = CAPACITY, adapts: bool = True
+    ) -> None:
+        """`entries`: boundaries known of all nodes together. `capacity`: tokens. `adapts`: whether
+        reports correct it."""
+        self._held = {name: Held(capacity, 1 << at) for at, name in enumerate(nodes)}
+        self._owners: dict[bytes, int] = {}
+        """By boundary, the bits of the nodes that hold it: one look-up, however many nodes."""
+        self._entries = max(1, entries // max(1, len(self._held)))
+        self._adapts = adapts
+
+    def depths(self, names: Sequence[str], chain: Sequence[Boundary]) -> list[int]:
+        """Of each node, how many boundaries of the chain it holds, counted to the deepest one."""
+        bits = [self._held[name].bit for name in names]
+        found, left, owners = [0] * len(bits), sum(bits), self._owners
+        for depth in range(len(chain), 0, -1):
+            new = owners.get(chain[depth - 1][0], 0) & left
+            if new:
+                left &= ~new
+                for at, bit in enumerate(bits):
+                    if new & bit:
+                        found[at] = depth
+                if not left:
+                    break
+        return found
+
+    def put(self, name: str, chain: Sequence[Boundary]) -> None:
+        """The node computes this prompt, and will keep it."""
+        held, known, owners = self._held[name], self._held[name].boundaries, self._owners
+        # Deepest first, so that what is dropped first is the tail of the chain used longest ago,
+        # as engines do it.
+        for at in range(len(chain) - 1, -1, -1):
+            digest, tokens = chain[at]
+            if digest in known:
+                known.move_to_end(digest)
+            else:
+                size = tokens - chain[at - 1][1] if at else tokens
+                known[digest] = size
+                held.tokens += size
+                owners[digest] = owners.get(digest, 0) | held.bit
+        self._trim(held)
+
+    def report(self, name: str, chain: Sequence[Boundary], expected: int, cached: float) -> None:
+        """The node says what share of the prompt it had kept: `cached` in [0, 1], where the first
+        `expected` boundaries were thought to be there when it was asked."""
+        held = self._held[name]
+        tokens = cached * chain[-1].tokens
+        thought = chain[expected - 1].tokens if expected else 0
+        if tokens < thought - _SLACK:
+            self._correct(held, 1 - _STEP)
+            held.lost = held.lost + 1 if tokens < 1 else 0
+            if held.lost >= _LOST:
+                self.forget(name)
+                self.put(name, chain)
+        else:
+            if thought > _SLACK:
+                held.lost = 0
+            if tokens > thought + _SLACK:
+                self._correct(held, 1 + _STEP)
+
+    def forget(self, name: str) -> None:
+        """The node began anew: it holds nothing."""
+        held = self._held[name]
+        while held.boundaries:
+            self._drop(held)
+        held.lost = 0
+        held.epoch += 1
+
+    def stats(self, name: str) -> tuple[int, int, float, int]:
+        """Boundaries, their tokens, the capacity in tokens, and the epoch."""
+        held = self._held[name]
+        return len(held.boundaries), held.tokens, held.capacity, held.epoch
+
+    def _correct(self, held: Held, factor: float) -> None:
+        if self._adapts:
+            held.capacity = max(_LEAST, held.capacity * factor)
+            self._trim(held)
+
+    def _trim(self, held: Held) -> None:
+        known = held.boundaries
+        while known and (held.tokens > held.capacity or len(known) > self._entries):
+            self._drop(held)
+
+    def _drop(self, held: Held) -> None:
+        digest, tokens = held.boundaries.popitem(last=False)
+        held.tokens -= tokens
+        if others := self._owners[digest] & ~held.bit:
+            self._owners[digest] = others
+        else:
+            del self._owners[digest]
+
+    def __repr__(self) -> str:
+        known = sum(len(held.boundaries) for held in self._held.values())
+        return f"<Prefixes {known} boundaries of {len(self._held)} nodes>"

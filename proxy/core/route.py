@@ -1,0 +1,137 @@
+"""Which node is asked: one pure choice out of candidates, by policy.
+
+The default charges each candidate the work that waits there and the work that this prompt would
+add: `queued + (1 + a) * uncached`, both in tokens. It was chosen by replay (tests/bench/route_sim).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+
+from blake3 import blake3
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from proxy.core.prefix import Prompt
+
+    Cost: TypeAlias = Callable[["Candidate", Prompt], float]
+
+Reason: TypeAlias = Literal["hit", "spill", "cold", "ring", "least", "random"]
+"""hit: the node holds as much of the prompt as any; spill: another holds more, and has more to do;
+cold: none holds anything."""
+
+A: Final = 2.0
+"""What a miss costs those who wait behind it and those whose prefixes it drives out."""
+_TIE: Final = 256.0
+"""Tokens; costs that differ by less are equal: a node computes so many while its load is told."""
+_LOAD: Final = 1.25
+"""A node of the ring takes up to this times the mean load."""
+_POINTS: Final = 128
+"""Of each node on the ring, at weight 1."""
+
+
+class Candidate(NamedTuple):
+    """A node that could be asked now."""
+
+    name: str
+    depth: int = 0
+    """Boundaries of the prompt that it holds."""
+    queued: float = 0.0
+    """Tokens that it has yet to compute for others."""
+    running: int = 0
+    weight: float = 1.0
+    """How fast it is, beside the others."""
+    penalty: float = 0.0
+    """Tokens that it costs to go there at all, such as to another zone."""
+
+
+class Choice(NamedTuple):
+    """The node to ask, and why."""
+
+    at: int
+    """Its place among the candidates."""
+    reason: Reason
+    costs: tuple[float, ...] = ()
+    """Of each candidate, in tokens; what other policies than `prefix` go by has no costs."""
+
+
+def prefix(candidates: Sequence[Candidate], prompt: Prompt, a: float = A) -> Choice:
+    """The least cost; equal ones by depth, then by rendezvous hashing on the first boundary that
+    none of them holds."""
+    chain, total = prompt.chain, prompt.chain[-1][1]
+    costs = []
+    for one in candidates:
+        uncached = total - chain[one.depth - 1][1] if one.depth else total
+        costs.append((one.queued + (1 + a) * uncached) / one.weight + one.penalty)
+    limit = min(costs) + _TIE
+    equal = [at for at, cost in enumerate(costs) if cost <= limit]
+    deepest = max(candidates[at].depth for at in equal)
+    equal = [at for at in equal if candidates[at].depth == deepest]
+    if len(equal) == 1:
+        chosen = equal[0]
+    else:
+        key = chain[min(deepest, len(chain) - 1)][0]
+        chosen = max(equal, key=lambda at: _score(key, candidates[at]))
+    most = max(one.depth for one in candidates)
+    reason: Reason = "cold" if not most else "hit" if deepest == most else "spill"
+    return Choice(chosen, reason, tuple(costs))
+
+
+def least(candidates: Sequence[Candidate]) -> Choice:
+    """The one with the fewest calls; of several, the first."""
+    return Choice(min(range(len(candidates)), key=lambda at: candidates[at].running), "least")
+
+
+def drawn(candidates: Sequence[Candidate], chance: float) -> Choice:
+    """Any one, by weight. `chance`: uniform in [0, 1)."""
+    left = chance * sum(one.weight for one in candidates)
+    for at, one in enumerate(candidates):
+        left -= one.weight
+        if left < 0:
+            return Choice(at, "random")
+    return Choice(len(candidates) - 1, "random")
+
+
+class Ring:
+    """Consistent hashing with bounded loads (Mirrokni, Thorup and Zadimoghaddam, 2018)."""
+
+    def __init__(self, nodes: Sequence[tuple[str, float]]) -> None:
+        """`nodes`: names and weights."""
+        points = [
+            (int.from_bytes(blake3(f"{name}\0{i}".encode()).digest(length=8), "big"), name)
+            for name, weight in nodes
+            for i in range(max(1, round(_POINTS * weight)))
+        ]
+        self._points = sorted(points)
+
+    def __call__(self, candidates: Sequence[Candidate], prompt: Prompt) -> Choice:
+        """The first node from the conversation's place on that has no more than its share of the
+        load, this call counted in."""
+        key = int.from_bytes(prompt.chain[prompt.anchor][0][:8], "big")
+        places = {one.name: at for at, one in enumerate(candidates)}
+        weights = sum(one.weight for one in candidates)
+        mean = (sum(one.running for one in candidates) + 1) / weights
+        start = self._after(key)
+        for i in range(len(self._points)):
+            name = self._points[(start + i) % len(self._points)][1]
+            at = places.get(name)
+            if at is not None:
+                one = candidates[at]
+                if one.running + 1 <= max(1.0, _LOAD * mean * one.weight):
+                    return Choice(at, "ring")
+        return Choice(least(candidates).at, "ring")
+
+    def _after(self, key: int) -> int:
+        low, high = 0, len(self._points)
+        while low < high:
+            middle = (low + high) // 2
+            if self._points[middle][0] < key:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+
+def _score(key: bytes, one: Candidate) -> bytes:
+    return blake3(key + one.name.encode()).digest(length=8)
