@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Final, Self
 
+from proxy.core.cached import EDGE, share
 from proxy.core.entry import Usage
 from proxy.core.events import UpstreamAnswered, UpstreamFailed
+from proxy.core.status import Why
 from proxy.ports import UpstreamError
 
 if TYPE_CHECKING:
     from proxy.core.message import Head
     from proxy.gate import Place
     from proxy.ports import Clock, Emit, UpstreamResponse
-
-Choice: TypeAlias = Literal["only", "least", "failover"]
-"""Why a node was asked: there was no other; it was the least busy; another could not answer."""
 
 _OVERLOADED: Final = frozenset((503, 529))
 """By these a node says that it has more calls than it can take."""
@@ -28,14 +27,13 @@ class Answering:
         self,
         response: UpstreamResponse,
         place: Place,
-        reason: Choice,
         asked: float,
         clock: Clock,
         emit: Emit,
     ) -> None:
         self.head: Head = response.head
         self.node = place.node.name
-        self.reason: Choice = reason
+        self.why = Why(place.route.reason, place.route.cached)
         self.counted = place.node.ask_usage
         """Whether streams of this node are asked for usage, wanted or not."""
         self.usage = Usage()
@@ -48,10 +46,12 @@ class Answering:
         self._asked = asked
         self._head_at = clock.mono()
         self._first: float | None = None
-        self._clock = clock
-        self._emit = emit
+        self._clock, self._emit = clock, emit
         self._open = True
         self._failed = self._whole = False
+        readable = place.route.routed and not self.head.get("content-encoding")
+        self._edge = b"" if readable else None
+        """The first and the last bytes; None: nobody asks what they say of usage."""
         self._unwell(self.head.status)
 
     @property
@@ -75,6 +75,8 @@ class Answering:
             raise
         if self._first is None:
             self._begun()
+        if self._edge is not None:
+            self._edge = _edges(self._edge, chunk)
         return chunk
 
     async def aclose(self) -> None:
@@ -104,6 +106,7 @@ class Answering:
     def _begun(self) -> None:
         """The first byte: many send the head of a stream long before it."""
         self._first = self._clock.mono()
+        self._place.route.computed()
         if self.head.status < 300:
             media = (self.head.get("content-type") or "").partition(";")[0]
             self._place.flows(media, self._first - self._asked)
@@ -112,6 +115,8 @@ class Answering:
         self._whole = True
         if self.head.status < 400:
             self._place.judge("success", self._waited())
+            if self._edge and (cached := share(self._edge)) is not None:
+                self._place.route.report(cached)
 
     def _left(self) -> None:
         """Who leaves says nothing of the node, but how long nothing had come."""
@@ -123,3 +128,10 @@ class Answering:
         """Seconds to the first byte, or, of an answer without any, to its head."""
         first = self._head_at if self._first is None else self._first
         return first - self._asked
+
+
+def _edges(edge: bytes, chunk: bytes) -> bytes:
+    """The first and the last bytes of what has come so far: Anthropic tells first what others
+    tell last."""
+    edge += chunk
+    return edge if len(edge) <= 2 * EDGE else edge[:EDGE] + edge[-EDGE:]

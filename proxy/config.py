@@ -74,6 +74,8 @@ class Upstream(_Table, frozen=True):
     """Calls at the same time, of each worker; 0: as many as `max_connections`."""
     ask_usage: bool = True
     """Ask for `stream_options.include_usage` on every stream, so that one entry serves all."""
+    weight: Annotated[float, msgspec.Meta(gt=0.0)] = 1.0
+    """How fast it computes prompts, beside the others."""
     verify_tls: bool = True
 
 
@@ -163,8 +165,19 @@ class Semantic(_Table, frozen=True):
 
 
 class Routing(_Table, frozen=True):
-    policy: Literal["least"] = "least"
-    """The node with the fewest running requests."""
+    """Which node of several that serve a model is asked."""
+
+    policy: Literal["prefix", "ring", "least", "random"] = "prefix"
+    """prefix: the one with the least to compute; ring: consistent hashing; least: the one with the
+    fewest running requests."""
+    miss_weight: Annotated[float, msgspec.Meta(ge=0.0)] = 2.0
+    """What a miss costs others, as a multiple of what it costs itself; higher: more loyal."""
+    zone_penalty: Annotated[float, msgspec.Meta(ge=0.0)] = 20_000.0
+    """Tokens that a node of another zone has to be better by."""
+    table_entries: Annotated[int, msgspec.Meta(ge=1)] = 200_000
+    """Prefix boundaries remembered by each worker, of all nodes together; about 300 bytes each."""
+    decisions: Annotated[int, msgspec.Meta(ge=0)] = 256
+    """How many of the last decisions each worker shows at /admin/decisions."""
 
 
 class Zone(_Table, frozen=True):

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from proxy.answering import Answering, Choice
+from proxy.answering import Answering
 from proxy.config import Breaker, Overload
 from proxy.core.budget import Budget
 from proxy.core.errors import UNWELL
 from proxy.core.events import Retried, UpstreamFailed
 from proxy.core.resting import pause
-from proxy.gate import Gate, Place, Wish
+from proxy.gate import Gate, Place
 from proxy.ports import UpstreamError
+from proxy.router import Router, Wish
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from proxy.core.message import Call
+    from proxy.core.prefix import Prompt
     from proxy.node import Node
     from proxy.ports import Clock, Emit, UpstreamResponse
 
@@ -54,13 +56,18 @@ class Fleet:
         *,
         breaker: Breaker = _BREAKER,
         overload: Overload = _OVERLOAD,
+        router: Router | None = None,
     ) -> None:
+        """`router`: None: one with the default settings."""
         self.nodes = tuple(nodes)
+        self.router = router = router or Router(nodes, clock, emit)
         self._clock = clock
         self._emit = emit
         self._attempts = overload.max_attempts
         self._budget = Budget(overload.retry_ratio)
-        self._gate = Gate(self.nodes, clock, emit, breaker=breaker, overload=overload)
+        self._gate = Gate(
+            self.nodes, clock, emit, breaker=breaker, overload=overload, router=router
+        )
 
     @property
     def saturated(self) -> bool:
@@ -71,6 +78,10 @@ class Fleet:
         """Tell of the nodes what has changed since it was last told."""
         self._gate.measure()
 
+    def routes(self, model: str) -> bool:
+        """Whether it depends on the prompt which node is asked."""
+        return self.router.prompted and sum(node.serves(model) for node in self.nodes) > 1
+
     async def send(
         self,
         model: str | None,
@@ -79,9 +90,11 @@ class Fleet:
         repeatable: bool = True,
         sticky: bool = False,
         tenant: bytes = b"",
+        prompt: Prompt | None = None,
     ) -> Answering:
-        """The answer of the least busy node that serves `model`; `sticky`: of the first one, since
-        files, batches and other state lie where they were made. None: any node serves it.
+        """The answer of the node that serves `model` and is chosen by the routing policy, by this
+        `prompt`; `sticky`: of the first one, since files, batches and other state lie where they
+        were made. Model None: any node serves it.
 
         Where a node cannot be reached, breaks off before its first byte, or answers that it is
         unwell, others are asked, each once. What is not `repeatable`, an upload that was begun or
@@ -95,17 +108,17 @@ class Fleet:
             raise NoNodeError(model or "")
         self._budget.asked(self._clock.mono())
         named = None if model is None else model[:_LONGEST]
-        wish, attempts = Wish(able, named, tenant, sticky), self._attempts
-        reason: Choice = "least" if len(able) > 1 else "only"
+        wish, attempts = Wish(able, named, tenant, sticky, prompt), self._attempts
         place = await self._gate.enter(wish)
         while True:
             wish, attempts = wish.without(place.node), attempts - 1
-            outcome, further = await self._asked(place, build, reason, repeatable), None
+            outcome, further = await self._asked(place, build, repeatable), None
             if wish.nodes and attempts:
                 further = await self._further(outcome, wish, repeatable)
             if further is None:
                 break
-            place, reason = further, "failover"
+            place = further
+            place.route.reason = "failover"
         if isinstance(outcome, UpstreamError):
             raise outcome
         return outcome
@@ -124,7 +137,7 @@ class Fleet:
         return await node.upstream.send(build(node))
 
     async def _asked(
-        self, place: Place, build: Callable[[Node], Call], reason: Choice, repeatable: bool
+        self, place: Place, build: Callable[[Node], Call], repeatable: bool
     ) -> Answering | UpstreamError:
         node, asked = place.node, self._clock.mono()
         try:
@@ -134,6 +147,8 @@ class Fleet:
             place.judge("failure", self._clock.mono() - asked)
             if error.kind == "timeout":
                 place.refused()
+            if error.kind == "connect":
+                place.route.lost()
             place.leave()
             return error
         except BaseException:  # a cancelled call must not count for ever
@@ -143,7 +158,7 @@ class Fleet:
         head = response.head
         if head.status == 429 or (head.status in _RESTING and head.get("retry-after")):
             place.rest(pause(head, self._clock.now()))
-        return Answering(response, place, reason, asked, self._clock, self._emit)
+        return Answering(response, place, asked, self._clock, self._emit)
 
     async def _further(
         self, outcome: Answering | UpstreamError, wish: Wish, repeatable: bool

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 from proxy.core.message import Head
+from proxy.core.status import Why
 from proxy.ports import UpstreamError
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Flight:
         self.keep = keep
         """Goes on without readers: a refresh, or an abandoned answer that shall be stored."""
         self.head: Head | None = None
-        self.node, self.reason = "", ""
+        self.node, self.why = "", Why()
         """Which node was asked, and why; the reason is empty where another worker chose it."""
         self.asked: Form = "json"
         """The form that the upstream was asked for."""

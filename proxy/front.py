@@ -20,6 +20,7 @@ from proxy.adapters.tunnel import Tunnel
 from proxy.company import Company
 from proxy.core.keeping import Keeping
 from proxy.core.limiter import Limiter
+from proxy.core.prefix import prompt
 from proxy.core.quota import Quota
 from proxy.environment import credential
 from proxy.fleet import Fleet
@@ -36,6 +37,7 @@ from proxy.recall import Recall
 from proxy.renders import Renders
 from proxy.rescue import Rescue
 from proxy.response import Report
+from proxy.router import Router
 from proxy.storage import Site, Storage
 from proxy.strain import Strain
 
@@ -88,7 +90,12 @@ class Front:
         config = self._config
         nodes = [self._node(table) for table in config.upstream]
         overload, breaker = config.overload, config.breaker
-        return Fleet(nodes, self._clock, self._emit, breaker=breaker, overload=overload)
+        router = Router(
+            nodes, self._clock, self._emit, settings=config.routing, zone=config.zone.name
+        )
+        return Fleet(
+            nodes, self._clock, self._emit, breaker=breaker, overload=overload, router=router
+        )
 
     def _node(self, table: Upstream) -> Node:
         upstream, overload = Http(table), self._config.overload
@@ -101,6 +108,8 @@ class Front:
             credential=credential(table, self._plan.site.environ),
             ask_usage=table.ask_usage,
             limiter=Limiter(most, least=overload.min_concurrency, adaptive=overload.adaptive),
+            weight=table.weight,
+            zone=table.zone,
         )
 
     def _limited(self) -> Quotas:
@@ -134,8 +143,16 @@ class Front:
             max_entry_bytes=cache.max_entry_bytes,
             renewed=self._company.renewed,
         )
-        stripped = self._plan.rules.control_names
-        return Origin(self.fleet, keeper, self._quotas, stripped=stripped, clock=clock, emit=emit)
+        rules = self._plan.rules
+        return Origin(
+            self.fleet,
+            keeper,
+            self._quotas,
+            prompted=partial(prompt, rules=rules),
+            stripped=rules.control_names,
+            clock=clock,
+            emit=emit,
+        )
 
     def _pipeline(self) -> Pipeline:
         config, clock, epoch = self._config, self._clock, self._storage.epochs.current

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import partial
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from proxy.core.breaker import Breakers
 from proxy.core.events import BreakerMoved, NodeMeasured, Shed
 from proxy.core.resting import Resting
 from proxy.ports import UpstreamError
+from proxy.router import Router, Wish
 from proxy.waiting import Waiting
 
 if TYPE_CHECKING:
@@ -21,32 +20,18 @@ if TYPE_CHECKING:
     from proxy.core.events import BreakerState
     from proxy.node import Node
     from proxy.ports import Clock, Emit
+    from proxy.router import Pick, Route
 
-_BUSY: Final = attrgetter("running")
 _LATELY: Final = 5.0
 """Seconds for which the fleet counts as saturated after it shed a request."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What a call may be given a place at."""
-
-    nodes: tuple[Node, ...]
-    model: str | None
-    """None: it is about no model, so no breaker speaks for it."""
-    tenant: bytes
-    sticky: bool
-    """Whether the first node counts more than a free one."""
-
-    def without(self, node: Node) -> Wish:
-        return replace(self, nodes=tuple([n for n in self.nodes if n is not node]))
 
 
 class Place:
     """The right to make one call to a node; given back once."""
 
-    def __init__(self, gate: Gate, node: Node, wish: Wish, call: Pass | None) -> None:
+    def __init__(self, gate: Gate, node: Node, wish: Wish, call: Pass | None, route: Route) -> None:
         self.node = node
+        self.route = route
         self._gate = gate
         self._wish = wish
         self._call = call
@@ -75,6 +60,7 @@ class Place:
         """The call is over. What was not judged says nothing of the node."""
         if self._open:
             self._open = False
+            self.route.computed()
             self.judge("neither", 0.0)
             self._gate.left(self.node)
 
@@ -90,8 +76,10 @@ class Gate:
         *,
         breaker: Breaker,
         overload: Overload,
+        router: Router | None = None,
     ) -> None:
         self._nodes = tuple(nodes)
+        self._router = router or Router(nodes, clock, emit)
         self._clock = clock
         self._emit = emit
         self._slow = float(breaker.slow_call)
@@ -124,10 +112,10 @@ class Gate:
 
     def enter_now(self, wish: Wish) -> Place | None:
         """A place, if one is free and nobody who waits has a better right to it."""
-        node = self._chosen(wish)
-        while node is not None and self._waiting and self._pass_on(node):
-            node = self._chosen(wish)
-        return None if node is None else self._placed(node, wish)
+        pick = self._chosen(wish)
+        while pick is not None and self._waiting and self._pass_on(pick.node):
+            pick = self._chosen(wish)
+        return None if pick is None else self._placed(pick, wish)
 
     def ready(self, wish: Wish) -> bool:
         """Whether a place is free."""
@@ -179,7 +167,7 @@ class Gate:
                 self._told[node.name] = measured
                 self._emit(measured)
 
-    def _chosen(self, wish: Wish) -> Node | None:
+    def _chosen(self, wish: Wish) -> Pick | None:
         """The node that this call would be given a place at now."""
         mono = self._clock.mono()
         able = [node for node in wish.nodes if not self._wait(node, wish.model, mono)]
@@ -193,7 +181,8 @@ class Gate:
                 if not resting(node.name, wish.model or "", _sender(node, wish), mono)
             ]
             able = rested or able
-        return min((node for node in able if node.free), key=_BUSY, default=None)
+        free = [node for node in able if node.free]
+        return self._router.pick(free, wish) if free else None
 
     def _wait(self, node: Node, model: str | None, mono: float) -> float:
         return 0.0 if model is None else self._breakers.wait(node.name, model, mono)
@@ -203,10 +192,11 @@ class Gate:
         mono = self._clock.mono()
         return min(self._wait(node, wish.model, mono) for node in wish.nodes)
 
-    def _placed(self, node: Node, wish: Wish) -> Place:
+    def _placed(self, pick: Pick, wish: Wish) -> Place:
+        node = pick.node
         node.running += 1
         call = None if wish.model is None else self._breakers.begin(node.name, wish.model)
-        return Place(self, node, wish, call)
+        return Place(self, node, wish, call, self._router.begin(pick, wish))
 
     def _pass_on(self, node: Node) -> bool:
         """Give a free place to the one whose turn it is; whether there was such a one."""
@@ -218,9 +208,9 @@ class Gate:
         return node.free and self._waiting.give(fits, self._placed_best)
 
     def _placed_best(self, wish: Wish) -> Place:
-        node = self._chosen(wish)
-        assert node is not None
-        return self._placed(node, wish)
+        pick = self._chosen(wish)
+        assert pick is not None
+        return self._placed(pick, wish)
 
     def _moved(self, node: str, model: str, state: BreakerState) -> None:
         self._emit(BreakerMoved(node, model, state))

@@ -25,8 +25,11 @@ class Node:
         credential: str | None = None,
         ask_usage: bool = True,
         limiter: Limiter | None = None,
+        weight: float = 1.0,
+        zone: str = "local",
     ) -> None:
-        """`limiter`: how many calls it may have at once; None: 1000."""
+        """`limiter`: how many calls it may have at once; None: 1000. `weight`: how fast it is,
+        beside the others."""
         self.name = name
         self.upstream = upstream
         self.models = tuple(models)
@@ -35,7 +38,11 @@ class Node:
         """Sent instead of the client's own; None: the client's."""
         self.ask_usage = ask_usage
         self.limiter = limiter or Limiter(1000)
+        self.weight = weight
+        self.zone = zone
         self.running = 0
+        self.queued = 0.0
+        """Tokens of prompts that it has yet to compute."""
 
     def serves(self, model: str) -> bool:
         return self._all or any(fnmatchcase(model, glob) for glob in self.models)

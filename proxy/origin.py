@@ -17,9 +17,12 @@ from proxy.core.quota import estimate
 from proxy.core.rewrite import outgoing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from proxy.answering import Answering
     from proxy.core.entry import Entry
     from proxy.core.message import Arrival
+    from proxy.core.prefix import Prompt
     from proxy.core.request import Bypass, Lookup, Request
     from proxy.fleet import Fleet
     from proxy.flight import Flight
@@ -42,11 +45,14 @@ class Origin:
         keeper: Keeper,
         quotas: Quotas,
         *,
+        prompted: Callable[[bytes, Request], Prompt | None],
         stripped: frozenset[str],
         clock: Clock,
         emit: Emit,
     ) -> None:
-        """`stripped`: headers that are not sent on, in lower case."""
+        """`prompted`: what of a body nodes may have computed before. `stripped`: headers that are
+        not sent on, in lower case."""
+        self._prompted = prompted
         self._fleet = fleet
         self._keeper = keeper
         self._quotas = quotas
@@ -73,7 +79,7 @@ class Origin:
         request, asked = lookup.request, self._clock.now()
         upstream = await self._ask(arrival, request, arrival.body, counted=True)
         try:
-            flight.reason = upstream.reason
+            flight.why = upstream.why
             flight.counted = upstream.counted or request.wants_usage or not request.stream
             flight.open(upstream.head, upstream.node, wanted(request))
             async for chunk in upstream:
@@ -109,8 +115,11 @@ class Origin:
         build = partial(self._call, arrival, request, body, counted=counted)
         tenant, quotas = request.tenant, self._quotas
         reserved = quotas.reserve(tenant, estimate(body, request.longest)) if quotas.limited else 0
+        prompt = self._prompted(body, request) if self._fleet.routes(request.model) else None
         try:
-            upstream = await self._fleet.send(request.model, build, sticky=sticky, tenant=tenant)
+            upstream = await self._fleet.send(
+                request.model, build, sticky=sticky, tenant=tenant, prompt=prompt
+            )
         except BaseException:
             quotas.settle(tenant, reserved, 0)
             raise
@@ -169,7 +178,7 @@ async def _filled(flight: Flight, upstream: Answering, body: bytes, *, plain: bo
     head = upstream.head
     if plain:
         head = Head(head.status, without(head.headers, _OF_THE_BYTES), head.reason)
-    flight.reason = upstream.reason
+    flight.why = upstream.why
     flight.open(head, upstream.node, "json")
     await flight.write(body)
     flight.land()

@@ -138,8 +138,8 @@ class Pipeline:
             case Live(head, body, joined):
                 own: XCache = "MISS" if lookup.request.controls.read else "REFRESH"
                 outcome: XCache = "COLLAPSED" if joined else own
-                node, why = reader.flight.node, reader.flight.reason
-                status = Status(outcome, miss.reason, key=lookup.shown, node=node, node_reason=why)
+                node, why = reader.flight.node, reader.flight.why
+                status = Status(outcome, miss.reason, key=lookup.shown, node=node, why=why)
                 self.rescue.passed(head.status)
                 return report.respond(head, body, status)
             case Found():
@@ -173,7 +173,7 @@ class Pipeline:
         report.waited(since)
         answer = await alone(upstream, bypass.request, beaten)
         self.rescue.passed(answer.head.status)
-        status = Status("BYPASS", bypass.reason, node=upstream.node, node_reason=upstream.reason)
+        status = Status("BYPASS", bypass.reason, node=upstream.node, why=upstream.why)
         return report.respond(answer.head, answer.body, status)
 
     async def _fly(

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 from aiohttp import web
 
 from proxy.adapters import admin
@@ -107,6 +108,7 @@ class Worker:
             ready=lambda: self._ready,
             metrics=self._parts.metrics.exposition,
             stats=self._stats,
+            decisions=self._decisions,
             purge=self._purge,
         )
         application = admin.application(operations, self._parts.token)
@@ -133,6 +135,9 @@ class Worker:
         except OSError as error:
             raise StoreError("epoch", "cannot be written") from error
         return True
+
+    def _decisions(self) -> list[dict[str, object]]:
+        return [msgspec.to_builtins(one) for one in self._parts.fleet.router.decisions()]
 
     def _stats(self) -> dict[str, object]:
         return {

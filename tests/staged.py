@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -15,6 +16,7 @@ from proxy.core.endpoint import recognise
 from proxy.core.events import Served, StoreSkipped
 from proxy.core.keeping import Keeping
 from proxy.core.message import Head
+from proxy.core.prefix import prompt
 from proxy.core.quota import Quota
 from proxy.fleet import Fleet
 from proxy.flights import Flights
@@ -179,7 +181,15 @@ class Stage:
             max_entry_bytes=limit,
             renewed=self._renewed,
         )
-        origin = Origin(self.fleet, keeper, self.quotas, stripped=names, clock=clock, emit=emit)
+        origin = Origin(
+            self.fleet,
+            keeper,
+            self.quotas,
+            prompted=partial(prompt, rules=rules),
+            stripped=names,
+            clock=clock,
+            emit=emit,
+        )
         recall = Recall(
             held,
             Renders(1 << 20, zero_usage=False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -56,6 +57,7 @@ async def opened(gateway: Gateway) -> AsyncIterator[Open]:
             ready=gateway.ready,
             metrics=lambda: b"hotprefix_workers 1.0\n",
             stats=lambda: {"workers": 1},
+            decisions=lambda: [{"node": "gpu-1", "reason": "hit"}],
             purge=gateway.purge,
         )
         client = TestClient(TestServer(application(operations, token)))
@@ -245,6 +247,15 @@ async def test_the_token_opens_everything(opened: Open, gateway: Gateway) -> Non
     assert gateway.keys == set()
 
 
+async def test_decisions_are_shown_with_the_worker_that_made_them(opened: Open) -> None:
+    response = await (await opened()).get("/admin/decisions")
+
+    assert await response.json() == {
+        "pid": os.getpid(),
+        "decisions": [{"node": "gpu-1", "reason": "hit"}],
+    }
+
+
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
 async def test_probes_need_no_token(opened: Open, path: str) -> None:
     assert (await (await opened("operator-secret")).get(path)).status == 200
@@ -252,7 +263,7 @@ async def test_probes_need_no_token(opened: Open, path: str) -> None:
 
 def test_an_empty_token_is_refused_at_the_start(gateway: Gateway) -> None:
     """A variable that is named but not set must not open the port to `Bearer` and nothing."""
-    operations = Operations(gateway.ready, bytes, dict, gateway.purge)
+    operations = Operations(gateway.ready, bytes, dict, list, gateway.purge)
 
     with pytest.raises(ValueError, match="token"):
         application(operations, "")

@@ -22,7 +22,7 @@ async def test_a_node_that_is_unwell_is_passed_over(status: int) -> None:
     yard = Yard(FakeUpstream(saying(status)), FakeUpstream(OK))
     answer = await yard.send()
 
-    assert (answer.node, answer.reason, answer.head.status) == ("b", "failover", 200)
+    assert (answer.node, answer.why.reason, answer.head.status) == ("b", "failover", 200)
     assert yard.running() == [0, 1]
     assert yard.upstreams[0].answering == 0
     assert yard.told(Retried) == [Retried(allowed=True)]
@@ -210,7 +210,7 @@ async def test_a_connection_that_was_closed_as_it_was_used_again_costs_no_answer
     yard = Yard(upstream, overload=Overload(retry_ratio=0.0, max_attempts=1), limit=1)
     answer = await yard.send()
 
-    assert (await read(answer), answer.reason) == (b"ok", "only")
+    assert (await read(answer), answer.why.reason) == (b"ok", "only")
     assert yard.calls() == [2]
     assert yard.told(Retried) == [Retried(allowed=True)]
     assert yard.told(UpstreamFailed) == []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from proxy.answering import Answering
-from proxy.core.events import Retried, UpstreamAnswered, UpstreamFailed
+from proxy.core.events import Retried, Routed, UpstreamAnswered, UpstreamFailed
 from proxy.core.message import Call
 from proxy.fleet import Fleet, NoNodeError
 from proxy.node import Node
@@ -110,7 +110,11 @@ async def test_a_node_that_cannot_be_reached_is_passed_over() -> None:
 
     assert answer.node == "b"
     assert yard.running() == [0, 1]
-    assert yard.events == [UpstreamFailed("a", "connect"), Retried(allowed=True)]
+    assert yard.events == [
+        Routed("a", "least"),
+        UpstreamFailed("a", "connect"),
+        Retried(allowed=True),
+    ]
 
 
 async def test_each_node_is_tried_once_and_the_last_ones_error_is_told() -> None:

@@ -11,9 +11,10 @@ import pytest
 from proxy.config import Breaker, Overload
 from proxy.core.events import BreakerMoved, NodeMeasured, Shed
 from proxy.core.limiter import Limiter
-from proxy.gate import Gate, Wish
+from proxy.gate import Gate
 from proxy.ports import UpstreamError
 from proxy.quantity import Duration, Timeout
+from proxy.router import Wish
 from tests.fakes import Answer, FakeUpstream, settle
 from tests.yard import OK, Yard, failing, held, read, saying
 
@@ -417,7 +418,7 @@ async def test_what_the_nodes_have_to_do_is_told_when_it_changes() -> None:
     await yard.send()
     yard.fleet.measure()
 
-    assert yard.events[2:] == [NodeMeasured("a", 1, 1, 0, 0)]
+    assert yard.told(NodeMeasured)[2:] == [NodeMeasured("a", 1, 1, 0, 0)]
 
 
 async def slowed(yard: Yard, seconds: float) -> None:

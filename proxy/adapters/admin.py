@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
@@ -17,7 +18,7 @@ from proxy.core.errors import RefusedError, answer
 from proxy.ports import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from aiohttp.typedefs import Handler, Middleware
 
@@ -38,6 +39,8 @@ class Operations:
     """What Prometheus reads."""
     stats: Callable[[], Mapping[str, object]]
     """Numbers for people; no secrets, no contents."""
+    decisions: Callable[[], Sequence[Mapping[str, object]]]
+    """Why the last calls went where they went, newest first."""
     purge: Callable[[Key | None], Awaitable[bool]]
     """Forget one answer, or with None all; whether there was one. May raise StoreError."""
 
@@ -62,6 +65,7 @@ def application(operations: Operations, token: str | None) -> web.Application:
     app.router.add_get("/readyz", admin.readyz)
     app.router.add_get("/metrics", admin.metrics)
     app.router.add_get("/admin/stats", admin.stats)
+    app.router.add_get("/admin/decisions", admin.decisions)
     app.router.add_post("/admin/purge", admin.purge)
     return app
 
@@ -88,6 +92,10 @@ class _Admin:
     async def stats(self, request: web.Request) -> web.Response:
         """All workers' numbers for people."""
         return _json(self._do.stats())
+
+    async def decisions(self, request: web.Request) -> web.Response:
+        """Why the last calls of this worker went where they went."""
+        return _json({"pid": os.getpid(), "decisions": self._do.decisions()})
 
     async def purge(self, request: web.Request) -> web.Response:
         """Forget answers."""

@@ -62,6 +62,12 @@ def changes(event: Event) -> tuple[Change, ...]:
             return (Level("tier_working", (tier,), 1.0, shared=True),)
         case events.NodeMeasured():
             return _of_node(event)
+        case events.PrefixReported(node, predicted, reported, prompt):
+            return (
+                Count("prefix_tokens_total", (node, "predicted"), predicted),
+                Count("prefix_tokens_total", (node, "reported"), reported),
+                Count("prefix_tokens_total", (node, "prompt"), prompt),
+            )
         case _:
             counted = _counted(event)
             return () if counted is None else (counted,)
@@ -89,6 +95,8 @@ def _counted(event: Event) -> Count | None:
             return Count("cache_resets_total", (tier, reason))
         case events.UpstreamFailed(node, kind):
             return Count("upstream_errors_total", (node, kind))
+        case events.Routed(node, reason):
+            return Count("routed_total", (node, reason))
         case events.WorkerDied(slot, asked=asked):
             return Count("worker_deaths_total", (str(slot),), 0 if asked else 1)
         case events.TierSpared(tier):

@@ -160,6 +160,22 @@ class NodeMeasured(msgspec.Struct, frozen=True, gc=False):
     """Breakers that let nothing pass."""
 
 
+class Routed(msgspec.Struct, frozen=True, gc=False):
+    """A node was chosen out of several. `reason`: hit, spill, cold, ring, least, random."""
+
+    node: str
+    reason: str
+
+
+class PrefixReported(msgspec.Struct, frozen=True, gc=False):
+    """A node told how much of a prompt it had kept. Tokens, as estimated here."""
+
+    node: str
+    predicted: int
+    reported: int
+    prompt: int
+
+
 class Retried(msgspec.Struct, frozen=True, gc=False):
     """A request goes to a further node; `allowed` False: there was no budget for that."""
 
@@ -256,6 +272,8 @@ Event: TypeAlias = (
     | UpstreamFailed
     | BreakerMoved
     | NodeMeasured
+    | Routed
+    | PrefixReported
     | Retried
     | Shed
     | Degraded

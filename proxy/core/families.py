@@ -66,6 +66,10 @@ FAMILIES: Final = {
     "upstream_ttft_seconds": Family("To a node's first byte.", ("node",), bounds=_WHOLE_LONG),
     "upstream_seconds": Family("To a node's last byte.", ("node",), bounds=_WHOLE_LONG),
     "upstream_errors_total": Family("Nodes that gave no whole answer.", ("node", "kind")),
+    "routed_total": Family("Calls for which a node was chosen.", ("node", "reason")),
+    "prefix_tokens_total": Family(
+        "Prompts whose nodes told what they had kept: thought, told, and all.", ("node", "kind")
+    ),
     "upstream_limit": Family("Calls that a node may have at once.", ("node",), gauge=True),
     "upstream_running": Family("Calls that a node has now.", ("node",), gauge=True),
     "upstream_waiting": Family("Requests that wait for a node.", ("node",), gauge=True),

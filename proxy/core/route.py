@@ -57,25 +57,30 @@ class Choice(NamedTuple):
 
 
 def prefix(candidates: Sequence[Candidate], prompt: Prompt, a: float = A) -> Choice:
-    """The least cost; equal ones by depth, then by rendezvous hashing on the first boundary that
-    none of them holds."""
+    """The least cost; equal ones by what they hold, then by rendezvous hashing."""
     chain, total = prompt.chain, prompt.chain[-1][1]
-    costs = []
+    costs, held = [], []
     for one in candidates:
-        uncached = total - chain[one.depth - 1][1] if one.depth else total
-        costs.append((one.queued + (1 + a) * uncached) / one.weight + one.penalty)
+        kept = chain[one.depth - 1][1] if one.depth else 0
+        held.append(kept)
+        costs.append((one.queued + (1 + a) * (total - kept)) / one.weight + one.penalty)
     limit = min(costs) + _TIE
     equal = [at for at, cost in enumerate(costs) if cost <= limit]
-    deepest = max(candidates[at].depth for at in equal)
-    equal = [at for at in equal if candidates[at].depth == deepest]
-    if len(equal) == 1:
-        chosen = equal[0]
-    else:
-        key = chain[min(deepest, len(chain) - 1)][0]
-        chosen = max(equal, key=lambda at: _score(key, candidates[at]))
+    deepest = max(held[at] for at in equal)
+    equal = [at for at in equal if held[at] >= deepest - _TIE]
+    chosen = equal[0] if len(equal) == 1 else _meeting(equal, candidates, prompt)
     most = max(one.depth for one in candidates)
-    reason: Reason = "cold" if not most else "hit" if deepest == most else "spill"
+    depth = candidates[chosen].depth
+    reason: Reason = "cold" if not most else "hit" if depth == most else "spill"
     return Choice(chosen, reason, tuple(costs))
+
+
+def _meeting(equal: Sequence[int], candidates: Sequence[Candidate], prompt: Prompt) -> int:
+    """By rendezvous hashing on the first boundary that none of them holds: what many prompts have
+    in common, such as a system prompt, does not bring them all to one node."""
+    deepest = max(candidates[at].depth for at in equal)
+    key = prompt.chain[min(deepest, len(prompt.chain) - 1)][0]
+    return max(equal, key=lambda at: _score(key, candidates[at]))
 
 
 def least(candidates: Sequence[Candidate]) -> Choice:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -13,6 +13,14 @@ if TYPE_CHECKING:
 XCache: TypeAlias = Literal[
     "HIT", "STALE", "MISS", "COLLAPSED", "BYPASS", "REFRESH", "STATIC", "ERROR"
 ]
+
+
+class Why(NamedTuple):
+    """Why a node was asked."""
+
+    reason: str = ""
+    cached: int = 0
+    """Tokens of the prompt that it was thought to have kept."""
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -33,7 +41,8 @@ class Status(msgspec.Struct, frozen=True):
     key: str = ""
     """16 hex digits; empty in shared partitions, where it would tell one client of another."""
     node: str = ""
-    node_reason: str = ""
+    why: Why = Why()
+    """Why that node; empty where another worker, or an earlier request, chose it."""
 
     @classmethod
     def stored(
@@ -98,5 +107,6 @@ def lines(status: Status) -> str:
     key = f"x-cache-key: {status.key}\r\n" if status.key else ""
     age = f"age: {int(status.age)}\r\n" if status.age is not None else ""
     node = f"x-upstream-node: {status.node}\r\n" if status.node else ""
-    why = f"x-upstream-reason: {status.node_reason}\r\n" if status.node_reason else ""
-    return f"{outcome(status)}{kind}{tier}{key}{age}{node}{why}"
+    why = f"x-upstream-reason: {status.why.reason}\r\n" if status.why.reason else ""
+    kept = f"x-upstream-cached: {status.why.cached}\r\n" if status.why.cached else ""
+    return f"{outcome(status)}{kind}{tier}{key}{age}{node}{why}{kept}"

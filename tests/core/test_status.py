@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from proxy.core.decision import MissReason
 from proxy.core.request import Reason
-from proxy.core.status import Status, XCache, cache_status, lines
+from proxy.core.status import Status, Why, XCache, cache_status, lines
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,11 @@ def test_a_hit_is_not_forwarded_and_each_parameter_is_told_once(status: Status) 
         ({"age": 0.0}, {"age": "0"}),
         ({"age": 7.9}, {"age": "7"}),
         ({"node": "gpu"}, {"x-upstream-node": "gpu"}),
-        ({"node_reason": "least"}, {"x-upstream-reason": "least"}),
+        ({"why": Why("least")}, {"x-upstream-reason": "least"}),
+        (
+            {"why": Why("hit", 300)},
+            {"x-upstream-reason": "hit", "x-upstream-cached": "300"},
+        ),
     ],
 )
 def test_only_what_is_known_is_told(known: dict[str, Any], told: dict[str, str]) -> None:

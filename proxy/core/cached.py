@@ -1,0 +1,68 @@
+"""What share of a prompt a node says it had kept, by its own words about usage."""
+
+from __future__ import annotations
+
+import re
+from json import JSONDecoder
+from typing import Any, Final
+
+EDGE: Final = 4096
+"""Bytes at an answer's beginning and end between which nothing is looked for."""
+_USAGE: Final = re.compile(r'"(?:usage|timings|usageMetadata)"\s*:\s*(?=\{)')
+_DECODER: Final = JSONDecoder()
+
+
+def share(answer: bytes) -> float | None:
+    """Of the last usage in an answer, or in its edges, in [0, 1]; None: it does not say, which is
+    not the same as nothing.
+
+    Dialects: OpenAI (chat and Responses), vLLM, SGLang, llama.cpp, DeepSeek, Anthropic, Gemini.
+    """
+    text = answer.decode("utf-8", "ignore")
+    for found in reversed(list(_USAGE.finditer(text))):
+        try:
+            usage, _ = _DECODER.raw_decode(text, found.end())
+        except (ValueError, RecursionError):
+            continue  # cut off
+        if (told := _share(usage)) is not None:
+            return told
+    return None
+
+
+def _share(usage: dict[str, Any]) -> float | None:
+    for cached, total in (
+        _of(usage, "prompt_tokens_details", "prompt_tokens"),
+        _of(usage, "input_tokens_details", "input_tokens"),
+        (_count(usage, "prompt_cache_hit_tokens"), _count(usage, "prompt_tokens")),
+        (_count(usage, "cachedContentTokenCount"), _count(usage, "promptTokenCount")),
+        _anthropic(usage),
+        _llama(usage),
+    ):
+        if cached is not None and total:
+            return min(1.0, cached / total)
+    return None
+
+
+def _of(usage: dict[str, Any], details: str, total: str) -> tuple[int | None, int | None]:
+    held = usage.get(details)
+    cached = _count(held, "cached_tokens") if isinstance(held, dict) else None
+    return cached, _count(usage, total)
+
+
+def _anthropic(usage: dict[str, Any]) -> tuple[int | None, int | None]:
+    """Its `input_tokens` are those that were neither read from the cache nor written to it."""
+    read = _count(usage, "cache_read_input_tokens")
+    if read is None:
+        return None, None
+    rest = (_count(usage, "input_tokens"), _count(usage, "cache_creation_input_tokens"))
+    return read, read + sum(filter(None, rest))
+
+
+def _llama(timings: dict[str, Any]) -> tuple[int | None, int | None]:
+    kept, computed = _count(timings, "cache_n"), _count(timings, "prompt_n")
+    return kept, None if kept is None or computed is None else kept + computed
+
+
+def _count(held: dict[str, Any], name: str) -> int | None:
+    value = held.get(name)
+    return value if type(value) is int and value >= 0 else None

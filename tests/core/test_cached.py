@@ -1,0 +1,65 @@
+"""What share of a prompt a node had kept, in every dialect, and never a guess."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxy.core.cached import share
+
+OPENAI = b'{"usage":{"prompt_tokens":400,"prompt_tokens_details":{"cached_tokens":100}}}'
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (OPENAI, 0.25),
+        (OPENAI.replace(b"100", b"0"), 0.0),
+        (b'{"usage" : {"input_tokens":8,"input_tokens_details":{"cached_tokens":2}}}', 0.25),
+        (b'{"usage":{"prompt_tokens":4,"prompt_cache_hit_tokens":3}}', 0.75),
+        (b'{"usageMetadata":{"promptTokenCount":10,"cachedContentTokenCount":5}}', 0.5),
+        (b'{"timings":{"cache_n":30,"prompt_n":10,"predicted_n":5}}', 0.75),
+        # Anthropic counts apart what was read, what was written, and the rest.
+        (
+            b'{"usage":{"input_tokens":10,"cache_read_input_tokens":60,'
+            b'"cache_creation_input_tokens":30}}',
+            0.6,
+        ),
+        (b'{"usage":{"input_tokens":0,"cache_read_input_tokens":60}}', 1.0),
+        # The last one that says it counts: a stream may tell several times.
+        (b'data: {"usage":null}\n\ndata: ' + OPENAI + b"\n\ndata: [DONE]\n\n", 0.25),
+        (OPENAI + b'{"usage":{"prompt_tokens":4,"completion_tokens":2}}', 0.25),
+        # More than all is all.
+        (b'{"usage":{"prompt_tokens":4,"prompt_tokens_details":{"cached_tokens":9}}}', 1.0),
+    ],
+)
+def test_every_dialect_is_understood(answer: bytes, expected: float) -> None:
+    assert share(answer) == expected
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"\xff\xfe",
+        b'{"usage":{"prompt_tokens":400,"completion_tokens":3}}',
+        b'{"usage":{"prompt_tokens":400,"prompt_tokens_details":null}}',
+        b'{"usage":{"prompt_tokens":400,"prompt_tokens_details":{"cached_tokens":null}}}',
+        b'{"usage":{"prompt_tokens":0,"prompt_tokens_details":{"cached_tokens":0}}}',
+        b'{"usage":{"prompt_tokens":true,"prompt_tokens_details":{"cached_tokens":true}}}',
+        b'{"usage":{"prompt_tokens":4,"prompt_tokens_details":{"cached_tokens":-1}}}',
+        b'{"usage":{"prompt_tokens":400,"prompt_tokens_details":{"cached_to',
+        # What a model says about usage is a text.
+        rb'{"content":"\"usage\":{\"prompt_tokens\":4,\"prompt_cache_hit_tokens\":3}"}',
+    ],
+)
+def test_what_is_not_said_is_unknown_and_not_nothing(answer: bytes) -> None:
+    assert share(answer) is None
+
+
+@given(st.binary(max_size=300), st.binary(max_size=300))
+def test_no_bytes_are_an_error(before: bytes, after: bytes) -> None:
+    for answer in (before, before + b'"usage":{' + after, before + OPENAI[:40] + after):
+        told = share(answer)
+        assert told is None or 0 <= told <= 1

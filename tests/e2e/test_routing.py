@@ -1,0 +1,154 @@
+"""Requests find the engine that kept their prompt, over real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.client import Connection, Got, post, spelled
+from tests.engine import Running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.answers import Json
+    from tests.e2e.conftest import Start
+    from tests.gateway import Gateway
+
+KEY = "sk-routing"
+
+
+@pytest.fixture
+def engines() -> Iterator[list[Running]]:
+    """Three."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(Running()) for _ in range(3)]
+
+
+@pytest.fixture
+def gateway(start: Start, engines: list[Running]) -> Gateway:
+    """Before all three."""
+    return start(before(engines))
+
+
+def before(engines: list[Running]) -> Json:
+    nodes = [{"name": f"e{i}", "url": one.url} for i, one in enumerate(engines)]
+    return {"upstream": nodes, "log": {"requests": False}}
+
+
+def chat(*texts: str, **more: Any) -> Json:
+    roles = ("system", *("user", "assistant") * len(texts))
+    messages = [{"role": r, "content": t} for r, t in zip(roles, texts, strict=False)]
+    return {"model": "m", "messages": messages, **more}
+
+
+def why(got: Got) -> tuple[str | None, str | None, str | None]:
+    return got.get("x-upstream-node"), got.get("x-upstream-reason"), got.get("x-upstream-cached")
+
+
+async def ask(gateway: Gateway, asked: Json, key: str = KEY) -> Got:
+    got = await post(gateway.port, key, asked)
+    assert got.status == 200
+    return got
+
+
+SYSTEM = "You are a careful assistant. " * 60
+"""About 440 tokens."""
+
+
+async def test_a_conversation_goes_on_where_it_began(gateway: Gateway) -> None:
+    texts = [SYSTEM]
+    seen = []
+    for turn in range(5):
+        texts += [f"question {turn} " * 200, "an answer"]
+        seen.append(why(await ask(gateway, chat(*texts[:-1], stream=turn % 2 == 0))))
+
+    assert seen[0][1:] == ("cold", None)
+    assert {node for node, _, _ in seen} == {seen[0][0]}
+    assert [reason for _, reason, _ in seen[1:]] == ["hit"] * 4
+    kept = [int(cached or 0) for _, _, cached in seen]
+    assert kept == sorted(set(kept))
+    shown = decisions(gateway)
+    assert [one["reason"] for one in shown] == ["hit"] * 4 + ["cold"]
+    # The first one is told after its answer was delivered; all others are past.
+    reported = [one["reported"] for one in shown[1:]]
+    assert all(one is not None for one in reported)
+    predicted = [
+        next(c["cached"] for c in one["considered"] if c["node"] == one["node"])
+        for one in shown[1:]
+    ]
+    assert all(abs(a - b) < 200 for a, b in zip(reported, predicted, strict=True))
+
+
+def decisions(gateway: Gateway) -> list[dict[str, Any]]:
+    status, body = gateway.admin("/admin/decisions")
+    assert status == 200
+    shown: list[dict[str, Any]] = json.loads(body)["decisions"]
+    return shown
+
+
+async def test_conversations_share_the_engines(gateway: Gateway) -> None:
+    nodes = [(await ask(gateway, chat("", f"{i} " * 2000))) for i in range(24)]
+    asked = [got.get("x-upstream-node") for got in nodes]
+
+    assert all(asked.count(f"e{i}") >= 3 for i in range(3))
+
+
+async def test_two_tenants_share_no_prefix(gateway: Gateway) -> None:
+    first = await ask(gateway, chat(SYSTEM, "hello " * 500))
+    second = await ask(gateway, chat(SYSTEM, "hello " * 500), key="sk-other")
+
+    assert (first.get("x-cache"), second.get("x-cache")) == ("MISS", "MISS")
+    assert why(second)[1:] == ("cold", None)
+    prefixes = {one["prefix"] for one in decisions(gateway)}
+    assert len(prefixes) == 2
+
+
+@pytest.mark.timeout(60)
+async def test_a_killed_engine_costs_no_request(gateway: Gateway, engines: list[Running]) -> None:
+    """Thirty conversations go on; one engine dies in the middle, and comes back empty."""
+    texts = [["", f"conversation {i} " * 300] for i in range(30)]
+    failed = 0
+
+    async def turn(number: int) -> str:
+        nonlocal failed
+        texts[number] += ["an answer", "go on"]
+        got = await post(gateway.port, KEY, chat(*texts[number]))
+        failed += got.status != 200
+        return str(got.get("x-upstream-node"))
+
+    homes = await asyncio.gather(*map(turn, range(30)))
+    dead = homes[0]
+    engines[int(dead[1:])].kill()
+    away = await asyncio.gather(*map(turn, range(30)))
+    engines[int(dead[1:])].start()
+    again = await asyncio.gather(*map(turn, range(30)))
+
+    assert failed == 0
+    assert dead not in away
+    moved = [i for i in range(30) if homes[i] != dead and away[i] != homes[i]]
+    assert moved == []
+    orphans = {away[i] for i in range(30) if homes[i] == dead}
+    assert len(orphans) == 2
+    stayed = [i for i in range(30) if again[i] == away[i]]
+    assert len(stayed) >= 28
+
+
+async def test_who_leaves_leaves_no_load_behind(gateway: Gateway, engines: list[Running]) -> None:
+    body = json.dumps(chat("", "a long one " * 40_000)).encode()
+    for _ in range(3):
+        connection = await Connection.to(gateway.port)
+        headers = [("Authorization", f"Bearer {KEY}")]
+        await connection.send(spelled("POST", "/v1/chat/completions", headers, body))
+        await asyncio.sleep(0.1)
+        await connection.close()
+    await asyncio.sleep(0.5)
+    got = await ask(gateway, chat("", "short"))
+    last = decisions(gateway)[0]
+
+    assert got.status == 200
+    assert [one["queued"] for one in last["considered"]] == [0, 0, 0]

@@ -1,0 +1,262 @@
+"""Calls go where their prompts are kept, as far as the load allows; wrong knowledge is mended."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import orjson
+import pytest
+
+from proxy.config import Routing
+from proxy.core.events import PrefixReported, Routed
+from proxy.core.limiter import Limiter
+from proxy.core.message import Call
+from proxy.core.prefix import Prompt, chained
+from proxy.fleet import Fleet
+from proxy.node import Node
+from proxy.ports import UpstreamError
+from proxy.router import Router
+from tests.fakes import Answer, FakeClock, FakeUpstream, settle
+
+if TYPE_CHECKING:
+    from proxy.answering import Answering
+    from proxy.core.events import Event
+
+CALL = Call("POST", "/v1/chat/completions", "", (), b"{}")
+
+
+def turns(*texts: str) -> Prompt:
+    """The prompt of a conversation."""
+    made = chained((b"tenant",), [(b"user", text.encode()) for text in texts])
+    assert made is not None
+    return made
+
+
+def long(name: str) -> str:
+    return name * (8000 // len(name))
+
+
+def telling(cached: int, of: int = 1000) -> Answer:
+    """An answer of a node that had kept so much."""
+    details = {"cached_tokens": cached}
+    usage = {"prompt_tokens": of, "prompt_tokens_details": details}
+    return Answer((orjson.dumps({"choices": [], "usage": usage}),))
+
+
+class Depot:
+    """Nodes a, b, c … behind a fleet that routes."""
+
+    def __init__(
+        self,
+        *upstreams: FakeUpstream,
+        zones: str = "",
+        limit: int = 1000,
+        settings: Routing | None = None,
+    ) -> None:
+        self.events: list[Event] = []
+        self.clock = FakeClock()
+        self.nodes = [
+            Node(name, upstream, zone=zones[at : at + 1] or "l", limiter=Limiter(limit))
+            for at, (name, upstream) in enumerate(zip("abcdefgh", upstreams, strict=False))
+        ]
+        self.router = Router(
+            self.nodes, self.clock, self.events.append, settings=settings, zone="l", chance=self._at
+        )
+        self.fleet = Fleet(self.nodes, self.clock, self.events.append, router=self.router)
+        self.chance = 0.0
+
+    def _at(self) -> float:
+        return self.chance
+
+    async def send(self, prompt: Prompt | None) -> Answering:
+        return await self.fleet.send("m", lambda _: CALL, prompt=prompt)
+
+    async def ask(self, *texts: str) -> tuple[str, str, int]:
+        """Who answers a conversation, why, and how much it was thought to have kept."""
+        answer = await self.send(turns(*texts))
+        try:
+            async for _ in answer:
+                pass
+        finally:
+            await answer.aclose()
+        return answer.node, answer.why.reason, answer.why.cached
+
+    def queued(self) -> list[float]:
+        return [node.queued for node in self.nodes]
+
+
+def depot(size: int, answer: Answer | None = None, *, zones: str = "", limit: int = 1000) -> Depot:
+    upstreams = (FakeUpstream(answer or Answer((b"ok",))) for _ in range(size))
+    return Depot(*upstreams, zones=zones, limit=limit)
+
+
+async def test_a_conversation_stays_where_it_began() -> None:
+    fleet = depot(4)
+    first = await fleet.ask(long("a"))
+    second = await fleet.ask(long("a"), "and then?")
+
+    assert first[1:] == ("cold", 0)
+    assert second == (first[0], "hit", 2000)
+
+
+async def test_conversations_are_spread() -> None:
+    fleet = depot(4)
+    homes = [(await fleet.ask("the same system prompt", long(f"{i:04}")))[0] for i in range(200)]
+
+    assert all(25 <= homes.count(name) <= 85 for name in "abcd")
+
+
+async def test_what_is_yet_to_be_computed_there_is_weighed() -> None:
+    """A prefix is left for a node that is done so much sooner, and from then on kept at both."""
+    fleet = depot(2)
+    home, _, _ = await fleet.ask(long("a"))
+    at = "ab".index(home)
+    fleet.nodes[at].queued = 6500.0
+    spilled = await fleet.ask(long("a"), "x")
+    fleet.nodes[at].queued = 5500.0
+    stayed = await fleet.ask(long("a"), long("y"))
+
+    assert spilled[:2] == ("ab"[1 - at], "spill")
+    assert stayed[1] == "hit"
+
+
+async def test_a_call_counts_as_load_until_its_first_byte() -> None:
+    door = asyncio.Event()
+    fleet = depot(2, Answer((b"o", door, b"k")))
+    answer = await fleet.send(turns(long("a")))
+    before = sum(fleet.queued())
+    await anext(answer)
+    after = sum(fleet.queued())
+    await answer.aclose()
+
+    assert (before, after, sum(fleet.queued())) == (2000, 0, 0)
+
+
+@pytest.mark.parametrize("how", ["left", "failed", "cancelled", "cut"])
+async def test_no_load_is_left_behind(how: str) -> None:
+    door = asyncio.Event()
+    script: dict[str, Answer | UpstreamError] = {
+        "left": Answer((door,)),
+        "failed": UpstreamError("a", "connect", "it failed"),
+        "cancelled": Answer((b"ok",), door=door),
+        "cut": Answer((UpstreamError("a", "cut", "it failed"),)),
+    }
+    fleet = Depot(*(FakeUpstream(script[how]) for _ in range(3)))
+    task = asyncio.create_task(fleet.ask(long("a")))
+    await settle()
+    task.cancel()
+    with pytest.raises((asyncio.CancelledError, UpstreamError)):
+        await task
+
+    assert fleet.queued() == [0, 0, 0]
+    assert [node.running for node in fleet.nodes] == [0, 0, 0]
+
+
+async def test_what_a_node_reports_replaces_what_was_thought() -> None:
+    """Twice nothing where much was thought to be there: the node was restarted."""
+    fleet = depot(1, telling(0))
+    thought = []
+    for texts in ("b", "a", "ax", "b", "axy", "b"):
+        _, _, cached = await fleet.ask(*(long(text) for text in texts))
+        thought.append(cached)
+    told = [event for event in fleet.events if isinstance(event, PrefixReported)]
+
+    assert thought == [0, 0, 2000, 2000, 0, 2000]
+    assert [event.reported for event in told] == [0] * 6
+    assert [event.predicted for event in told] == thought
+
+
+async def test_a_report_that_confirms_leaves_the_rest_as_it_is() -> None:
+    fleet = depot(1, telling(900))
+    seen = [await fleet.ask(long(text)) for text in "baab"]
+
+    assert [(why, cached) for _, why, cached in seen] == [("only", n) for n in (0, 0, 2000, 2000)]
+    assert [decision.reported for decision in fleet.router.decisions()] == [1800] * 4
+
+
+async def test_a_stream_tells_too_and_a_coded_answer_does_not() -> None:
+    usage = b'data: {"usage":{"prompt_tokens":4,"prompt_cache_hit_tokens":1}}\n\n'
+    stream = Answer((b"data: " + b"x" * 20_000 + b"\n\n", usage, b"data: [DONE]\n\n"))
+    coded = Answer((usage,), headers=(("content-encoding", "gzip"),))
+    told = []
+    for answer in (stream, coded):
+        fleet = depot(2, answer)
+        await fleet.ask(long("a"))
+        told.append(fleet.router.decisions()[0].reported)
+
+    assert told == [500, None]
+
+
+async def test_a_node_that_cannot_be_reached_holds_nothing_when_it_is_back() -> None:
+    fleet = depot(2)
+    home, _, _ = await fleet.ask(long("a"))
+    upstream = fleet.nodes["ab".index(home)].upstream
+    assert isinstance(upstream, FakeUpstream)
+    upstream.script = [UpstreamError(home, "connect", "it failed")]
+    away = await fleet.ask(long("a"), "x")
+    upstream.script = [Answer((b"ok",))]
+    upstream.calls.clear()
+    back = await fleet.ask(long("a"), "x", "y")
+
+    assert away[1] == "failover"
+    assert back[:2] == (away[0], "hit")
+
+
+async def test_a_node_without_room_is_passed_over_for_that_call() -> None:
+    door = asyncio.Event()
+    fleet = depot(2, Answer((b"o", door, b"k")), limit=1)
+    first = await fleet.send(turns(long("a")))
+    second = await fleet.send(turns(long("a"), "x"))
+
+    assert (first.why.reason, second.why.reason) == ("cold", "spill")
+    assert first.node != second.node
+    for answer in (first, second):
+        await answer.aclose()
+
+
+async def test_other_zones_are_asked_when_that_is_worth_it() -> None:
+    fleet = depot(2, zones="lf")
+    near = [(await fleet.ask(long(f"{i}")))[0] for i in range(20)]
+    fleet.nodes[0].queued = 21_000.0
+    far = (await fleet.ask(long("z")))[0]
+
+    assert set(near) == {"a"}
+    assert far == "b"
+
+
+@pytest.mark.parametrize(("policy", "nodes"), [("random", 3), ("least", 1), ("ring", 1)])
+async def test_other_policies_are_at_hand(policy: str, nodes: int) -> None:
+    settings = Routing(policy=policy)  # type: ignore[arg-type]
+    fleet = Depot(*(FakeUpstream(Answer((b"ok",))) for _ in range(3)), settings=settings)
+    asked = []
+    for chance in (0.1, 0.5, 0.9):
+        fleet.chance = chance
+        node, reason, _ = await fleet.ask(long("a"))
+        asked.append(node)
+        assert reason == policy
+
+    assert len(set(asked)) == nodes
+    assert [event.reason for event in fleet.events if isinstance(event, Routed)] == [policy] * 3
+
+
+async def test_decisions_tell_every_candidates_cost() -> None:
+    fleet = depot(2)
+    home, _, _ = await fleet.ask(long("a"))
+    await fleet.ask(long("a"), "four")
+    last, first = fleet.router.decisions()
+    costs = {one.node: one.cost for one in last.considered}
+
+    assert costs == {home: 3.0, "ba"["ab".index(home)]: 6003.0}
+    assert (first.reason, last.reason, last.node, last.tokens) == ("cold", "hit", home, 2001)
+    assert len(first.prefix) == 8
+    assert first.prefix == last.prefix
+
+
+async def test_decisions_are_bounded() -> None:
+    settings = Routing(decisions=3)
+    fleet = Depot(*(FakeUpstream(Answer((b"ok",))) for _ in range(2)), settings=settings)
+    for i in range(9):
+        await fleet.ask(str(i))
+
+    assert len(fleet.router.decisions()) == 3
