@@ -1,0 +1,384 @@
+"""Who holds which prefix: what is put is found, what is dropped, and what a report changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxy.core.prefix import Boundary
+from proxy.core.prefixes import Prefixes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Chain = tuple[Boundary, ...]
+
+NODES = ("a", "b", "c")
+ENDLESS = 1e12
+
+
+def chain(*names: str, size: int = 1000) -> Chain:
+    """Boundaries of `size` tokens each; a boundary's name is that of its whole path."""
+    return tuple(
+        Boundary("/".join(names[:depth]).encode(), depth * size)
+        for depth in range(1, len(names) + 1)
+    )
+
+
+def known(
+    nodes: Sequence[str] = NODES, *, entries: int = 1_000_000, capacity: float = ENDLESS
+) -> Prefixes:
+    return Prefixes(nodes, entries=entries, capacity=capacity)
+
+
+def depth(prefixes: Prefixes, name: str, asked: Chain) -> int:
+    return prefixes.depths([name], asked)[0]
+
+
+paths = st.lists(st.sampled_from("xyz"), min_size=1, max_size=5)
+names = st.sampled_from(NODES)
+steps = st.lists(
+    st.tuples(st.just("put"), names, paths)
+    | st.tuples(st.just("forget"), names, paths)
+    | st.tuples(st.just("report"), names, paths, st.integers(0, 5), st.sampled_from([0, 0.5, 1])),
+    max_size=40,
+)
+
+
+class Naive:
+    """What each node holds as a set, with nothing ever dropped for want of room."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, set[bytes]] = {name: set() for name in NODES}
+        self.lost = dict.fromkeys(NODES, 0)
+        self.epochs = dict.fromkeys(NODES, 0)
+
+    def depths(self, asked: Chain) -> list[int]:
+        return [
+            max((at for at, one in enumerate(asked, 1) if one.digest in self.held[name]), default=0)
+            for name in NODES
+        ]
+
+    def put(self, name: str, asked: Chain) -> None:
+        self.held[name] |= {one.digest for one in asked}
+
+    def forget(self, name: str) -> None:
+        self.held[name], self.lost[name] = set(), 0
+        self.epochs[name] += 1
+
+    def report(self, name: str, asked: Chain, expected: int, cached: float) -> None:
+        thought = expected * 1000
+        if cached * asked[-1].tokens >= thought - 256:
+            if thought:
+                self.lost[name] = 0
+            return
+        self.lost[name] = 0 if cached else self.lost[name] + 1
+        if self.lost[name] == 2:
+            self.forget(name)
+            self.put(name, asked)
+
+
+@given(steps, paths)
+def test_it_agrees_with_sets(taken: list[tuple[object, ...]], asked: list[str]) -> None:
+    prefixes, naive = known(), Naive()
+    for step in taken:
+        match step:
+            case ("put", str(name), list(path)):
+                prefixes.put(name, chain(*path))
+                naive.put(name, chain(*path))
+            case ("forget", str(name), list(_)):
+                prefixes.forget(name)
+                naive.forget(name)
+            case ("report", str(name), list(path), int(expected), int() | float() as cached):
+                at = min(expected, len(path))
+                prefixes.report(name, chain(*path), at, cached)
+                naive.report(name, chain(*path), at, cached)
+            case _:
+                raise AssertionError(step)
+
+        assert prefixes.depths(NODES, chain(*asked)) == naive.depths(chain(*asked))
+    for name in NODES:
+        boundaries, tokens, _, epoch = prefixes.stats(name)
+        assert (boundaries, epoch) == (len(naive.held[name]), naive.epochs[name])
+        assert tokens == 1000 * boundaries
+    assert set(prefixes._owners) == set().union(*naive.held.values())
+    for name in NODES:
+        prefixes.forget(name)
+    assert not prefixes._owners
+
+
+@given(
+    st.lists(st.tuples(names, paths), max_size=40), st.integers(0, 20), st.floats(0, 20_000), paths
+)
+def test_with_little_room_it_knows_less_but_nothing_wrong(
+    puts: list[tuple[str, list[str]]], entries: int, capacity: float, asked: list[str]
+) -> None:
+    prefixes, naive = known(entries=entries, capacity=capacity), Naive()
+    for name, path in puts:
+        prefixes.put(name, chain(*path))
+        naive.put(name, chain(*path))
+        boundaries, tokens, _, _ = prefixes.stats(name)
+
+        assert boundaries <= max(1, entries // 3)
+        assert tokens == 1000 * boundaries <= capacity
+    found = prefixes.depths(NODES, chain(*asked))
+    assert all(one <= most for one, most in zip(found, naive.depths(chain(*asked)), strict=True))
+    bits = {name: prefixes._held[name].bit for name in NODES}
+    for digest, owners in prefixes._owners.items():
+        holders = [name for name in NODES if digest in prefixes._held[name].boundaries]
+        assert owners == sum(bits[name] for name in holders) > 0
+
+
+@given(st.lists(st.tuples(names, paths), max_size=20), st.integers(1, 12))
+def test_a_node_that_holds_a_boundary_holds_all_before_it(
+    puts: list[tuple[str, list[str]]], entries: int
+) -> None:
+    prefixes = known(entries=3 * entries)
+    for name, path in puts:
+        prefixes.put(name, chain(*path))
+    for name, path in puts:
+        asked = chain(*path)
+        held = [one.digest in prefixes._held[name].boundaries for one in asked]
+
+        assert held == sorted(held, reverse=True)
+        assert sum(held) == depth(prefixes, name, asked)
+
+
+def test_each_node_is_told_its_own_depth_in_the_order_asked() -> None:
+    prefixes = known()
+    prefixes.put("a", chain("x"))
+    prefixes.put("b", chain("x", "y", "z"))
+
+    assert prefixes.depths(["c", "b", "a"], chain("x", "y", "z")) == [0, 3, 1]
+    assert prefixes.depths(["a"], chain("x", "y")) == [1]
+    assert prefixes.depths([], chain("x")) == []
+    assert prefixes.depths(NODES, ()) == [0, 0, 0]
+
+
+def test_the_deepest_boundary_counts_though_others_are_missing() -> None:
+    """A long prompt knows its last boundaries only."""
+    prefixes = known()
+    prefixes.put("a", chain("x", "y", "z")[1:])
+
+    assert depth(prefixes, "a", chain("x", "y", "z", "w")) == 3
+    assert prefixes.stats("a")[:2] == (2, 3000)
+
+
+@pytest.mark.parametrize("nodes", [1, 64, 300])
+def test_any_number_of_nodes_is_told_apart(nodes: int) -> None:
+    everyone = [str(number) for number in range(nodes)]
+    prefixes = known(everyone)
+    for at, name in enumerate(everyone):
+        prefixes.put(name, chain(*"xyzw"[: at % 5]))
+
+    assert prefixes.depths(everyone, chain(*"xyzw")) == [at % 5 for at in range(nodes)]
+
+
+def test_clients_cannot_make_the_memory_grow() -> None:
+    prefixes = known(("a", "b"), entries=1_000)
+    for number in range(25_000):
+        for name in ("a", "b"):
+            prefixes.put(name, chain(f"{name}{number}", "y"))
+
+    assert prefixes.stats("a")[:2] == (500, 500_000)
+    assert len(prefixes._owners) == 1_000
+    assert repr(prefixes) == "<Prefixes 1000 boundaries of 2 nodes>"
+
+
+def test_a_node_holds_no_more_tokens_than_it_can() -> None:
+    prefixes = known(("a",), capacity=10_500)
+    for number in range(1_000):
+        prefixes.put("a", chain(str(number), "y", "z"))
+
+    assert prefixes.stats("a")[:2] == (10, 10_000)
+
+
+def test_exactly_what_there_is_room_for_is_kept() -> None:
+    prefixes = known(("a",), entries=3, capacity=3000)
+    prefixes.put("a", chain("x", "y", "z"))
+
+    assert prefixes.stats("a")[:2] == (3, 3000)
+
+
+def test_a_prompt_beyond_all_room_is_not_kept() -> None:
+    prefixes = known(("a",), capacity=1000)
+    prefixes.put("a", chain("x", size=1001))
+
+    assert prefixes.stats("a")[:2] == (0, 0)
+    assert not prefixes._owners
+
+
+def test_no_room_at_all_is_room_for_one() -> None:
+    for prefixes in (known(entries=0), known(entries=2)):
+        prefixes.put("a", chain("x", "y"))
+
+        assert depth(prefixes, "a", chain("x", "y")) == 1
+    assert repr(known((), entries=5)) == "<Prefixes 0 boundaries of 0 nodes>"
+
+
+def test_the_tail_of_the_chain_used_longest_ago_is_dropped_first() -> None:
+    prefixes = known(("a",), entries=6)
+    old, new = chain("x", "y", "z"), chain("u", "v", "w")
+    prefixes.put("a", old)
+    prefixes.put("a", new)
+    found = []
+    for number in range(6):
+        prefixes.put("a", chain(str(number)))
+        found.append((depth(prefixes, "a", old), depth(prefixes, "a", new)))
+
+    assert found == [(2, 3), (1, 3), (0, 3), (0, 2), (0, 1), (0, 0)]
+
+
+def test_what_is_used_again_is_kept_longer() -> None:
+    prefixes = known(("a",), entries=4)
+    prefixes.put("a", chain("x", "y"))
+    prefixes.put("a", chain("u", "v"))
+    prefixes.put("a", chain("x", "y"))
+    prefixes.put("a", chain("1", "2"))
+
+    assert depth(prefixes, "a", chain("x", "y")) == 2
+    assert depth(prefixes, "a", chain("u", "v")) == 0
+
+
+def test_to_look_is_not_to_use() -> None:
+    prefixes = known(("a",), entries=2)
+    prefixes.put("a", chain("x"))
+    prefixes.put("a", chain("y"))
+    prefixes.depths(["a"], chain("x"))
+    prefixes.put("a", chain("z"))
+
+    assert depth(prefixes, "a", chain("x")) == 0
+
+
+LONG = chain("x", "y", "z", "w")  # 4000 tokens
+
+
+@pytest.mark.parametrize(
+    ("expected", "cached", "factor"),
+    [
+        (4, 1.0, 1.0),
+        (4, 0.936, 1.0),  # 256 tokens less
+        (4, 0.935, 0.97),
+        (4, 0.5, 0.97),
+        (4, 0.0, 0.97),
+        (2, 0.5, 1.0),
+        (2, 0.564, 1.0),  # 256 tokens more
+        (2, 0.565, 1.03),
+        (2, 1.0, 1.03),
+        (2, 0.4, 0.97),
+        (0, 0.0, 1.0),
+        (0, 1.0, 1.03),
+    ],
+)
+def test_a_report_moves_the_capacity_by_three_percent_towards_what_is_true(
+    expected: int, cached: float, factor: float
+) -> None:
+    prefixes = known(capacity=100_000)
+    prefixes.report("a", LONG, expected, cached)
+
+    assert [prefixes.stats(name)[2] for name in NODES] == [
+        pytest.approx(100_000 * factor),
+        100_000,
+        100_000,
+    ]
+
+
+def test_a_capacity_never_falls_below_what_every_node_has() -> None:
+    prefixes = known(capacity=20_000)
+    for _ in range(50):
+        prefixes.report("a", LONG, 4, 0.5)
+
+    assert prefixes.stats("a")[2] == 16_384
+
+
+def test_less_capacity_drops_what_no_longer_has_room() -> None:
+    prefixes = known(capacity=20_000)
+    prefixes.put("a", chain(*"abcdefghijklmnopqrst"))
+    prefixes.report("a", LONG, 4, 0.5)
+
+    assert prefixes.stats("a")[:2] == (19, 19_000)
+
+
+def test_without_adapting_reports_leave_the_capacity() -> None:
+    prefixes = Prefixes(NODES, entries=100, capacity=20_000, adapts=False)
+    prefixes.report("a", LONG, 4, 0.5)
+    prefixes.report("a", LONG, 0, 1.0)
+
+    assert prefixes.stats("a")[2] == 20_000
+
+
+def lost(*reports: tuple[int, float]) -> int:
+    """The epoch after these reports on what was held."""
+    prefixes = known()
+    prefixes.put("a", chain("other"))
+    prefixes.put("b", chain("other"))
+    for expected, cached in reports:
+        prefixes.put("a", LONG)
+        prefixes.report("a", LONG, expected, cached)
+    epoch = prefixes.stats("a")[3]
+    assert prefixes.depths(NODES, chain("other")) == [0 if epoch else 1, 1, 0]
+    assert depth(prefixes, "a", LONG) == 4
+    return epoch
+
+
+@pytest.mark.parametrize(
+    ("reports", "epoch"),
+    [
+        ([(4, 0.0)], 0),
+        ([(4, 0.0), (4, 0.0)], 1),
+        ([(4, 0.0), (4, 0.0), (4, 0.0)], 1),
+        ([(4, 0.0)] * 4, 2),
+        ([(4, 0.0), (4, 1.0), (4, 0.0)], 0),
+        ([(4, 0.0), (4, 0.5), (4, 0.0)], 0),
+        ([(4, 0.0), (2, 1.0), (4, 0.0)], 0),
+        # Where nothing was expected, nothing is learnt.
+        ([(4, 0.0), (0, 0.0), (4, 0.0)], 1),
+        ([(0, 0.0), (0, 0.0), (0, 0.0)], 0),
+    ],
+)
+def test_a_node_that_twice_in_a_row_has_nothing_of_much_began_anew(
+    reports: list[tuple[int, float]], epoch: int
+) -> None:
+    assert lost(*reports) == epoch
+
+
+def test_nodes_lose_each_on_their_own() -> None:
+    prefixes = known()
+    prefixes.report("a", LONG, 4, 0.0)
+    prefixes.report("b", LONG, 4, 0.0)
+
+    assert [prefixes.stats(name)[3] for name in NODES] == [0, 0, 0]
+
+
+def test_little_that_is_gone_says_nothing() -> None:
+    prefixes = known()
+    for _ in range(5):
+        prefixes.report("a", chain("x", size=256), 1, 0.0)
+
+    assert prefixes.stats("a")[2:] == (ENDLESS, 0)
+
+
+def test_a_forgotten_node_counts_its_losses_anew() -> None:
+    prefixes = known()
+    prefixes.report("a", LONG, 4, 0.0)
+    prefixes.forget("a")
+    prefixes.report("a", LONG, 4, 0.0)
+
+    assert prefixes.stats("a")[3] == 1
+
+
+def test_to_forget_one_node_leaves_the_others() -> None:
+    prefixes = known()
+    for name in NODES:
+        prefixes.put(name, LONG)
+    prefixes.forget("b")
+
+    assert prefixes.depths(NODES, LONG) == [4, 0, 4]
+    assert [prefixes.stats(name)[3] for name in NODES] == [0, 1, 0]
+    assert prefixes.stats("b")[:2] == (0, 0)
+    for name in NODES:
+        prefixes.forget(name)
+    assert not prefixes._owners
