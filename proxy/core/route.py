@@ -6,6 +6,7 @@ add: `queued + (1 + a) * uncached`, both in tokens. It was chosen by replay (tes
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from blake3 import blake3
@@ -26,7 +27,7 @@ A: Final = 2.0
 _TIE: Final = 256.0
 """Tokens; costs that differ by less are equal: a node computes so many while its load is told."""
 _LOAD: Final = 1.25
-"""A node of the ring takes up to this times the mean load."""
+"""A node of the ring takes up to this times the mean load, rounded up: so one always has room."""
 _POINTS: Final = 128
 """Of each node on the ring, at weight 1."""
 
@@ -123,7 +124,7 @@ class Ring:
             at = places.get(name)
             if at is not None:
                 one = candidates[at]
-                if one.running + 1 <= max(1.0, _LOAD * mean * one.weight):
+                if one.running < ceil(_LOAD * mean * one.weight):
                     return Choice(at, "ring")
         return Choice(least(candidates).at, "ring")
 

@@ -288,6 +288,38 @@ def test_no_node_has_more_than_its_share(weights: list[float], asked: list[int])
     assert all(one.running <= ceil(1.25 * mean * one.weight + 1e-9) for one in now)
 
 
+def test_one_hot_conversation_overflows_to_the_next_nodes() -> None:
+    now = placed(RING, nodes(8), [question("hot")] * 80)
+
+    assert max(one.running for one in now) == ceil(1.25 * 10)
+    assert chosen(RING(nodes(8), question("hot")), nodes(8)) in {
+        one.name for one in now if one.running == 13
+    }
+
+
+@pytest.mark.parametrize("running", range(6))
+@pytest.mark.parametrize("number", [1, 2, 3, 8])
+def test_nodes_that_are_equally_busy_take_what_they_take_when_idle(
+    number: int, running: int
+) -> None:
+    idle, busy = nodes(number), nodes(number, running=running)
+    ring = ring_of(idle)
+
+    for text in range(50):
+        assert ring(busy, question(str(text))).at == ring(idle, question(str(text))).at
+
+
+@given(st.lists(st.integers(0, 9), min_size=8, max_size=8), questions, st.randoms())
+def test_the_order_of_busy_candidates_does_not_count(
+    running: list[int], asked: Prompt, chance: Any
+) -> None:
+    busy = [Candidate(f"n{at}", running=calls) for at, calls in enumerate(running)]
+    mixed = busy.copy()
+    chance.shuffle(mixed)
+
+    assert chosen(RING(mixed, asked), mixed) == chosen(RING(busy, asked), busy)
+
+
 def test_a_node_that_the_ring_does_not_know_is_asked_if_there_is_no_other() -> None:
     new = [Candidate("new", running=5), Candidate("newer", running=4)]
 
