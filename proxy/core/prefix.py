@@ -29,6 +29,8 @@ _LONG: Final = 8192
 """Bytes; a shorter message is hashed in one go, which is twice as fast."""
 _TOKEN: Final = 4
 """Bytes of a token, about; what nodes report is compared by its share of the prompt."""
+_ROLE: Final = 64
+"""Bytes of a role that are looked at; the message itself has all of it."""
 _DEEPEST: Final = 512
 """Boundaries of one prompt; of more messages the first ones count together."""
 
@@ -152,7 +154,7 @@ _ROLES: Final = {"system": b"system", "instructions": b"system"}
 
 def _role(message: object) -> bytes:
     role = message.get("role") if isinstance(message, dict) else None
-    return role[:64].encode("utf-8", "replace") if isinstance(role, str) else b""
+    return role.encode("utf-8", "replace")[:_ROLE] if isinstance(role, str) else b""
 
 
 def _unmarked(value: Any) -> Any:
