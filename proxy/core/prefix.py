@@ -29,6 +29,8 @@ _LONG: Final = 8192
 """Bytes; a shorter message is hashed in one go, which is twice as fast."""
 _TOKEN: Final = 4
 """Bytes of a token, about; what nodes report is compared by its share of the prompt."""
+_GOES_ON: Final = b"\xff"
+"""In the place of a role's length: the message goes on, and no other begins."""
 _ROLE: Final = 64
 """Bytes of a role that are looked at; the message itself has all of it."""
 _DEEPEST: Final = 512
@@ -80,7 +82,7 @@ def prompt(body: bytes, request: Request, rules: Rules) -> Prompt | None:
 def chained(root: Iterable[bytes], segments: Iterable[tuple[bytes, bytes]]) -> Prompt | None:
     """The chain of `segments`, each a role and its bytes; None: there are none.
 
-    A boundary's digest covers its parent's and the bytes since, with their length.
+    A boundary's digest covers its parent's, whether a segment begins there, and the bytes since.
     """
     hasher = blake3(VERSION)
     for part in root:
@@ -97,7 +99,7 @@ def chained(root: Iterable[bytes], segments: Iterable[tuple[bytes, bytes]]) -> P
             piece = text[start:end]
             parent = blake3(opening + piece).digest(length=_DIGEST)
             chain.append(Boundary(parent, (size + end + _TOKEN - 1) // _TOKEN))
-            opening, start, step = parent, end, 2 * step
+            opening, start, step = parent + _GOES_ON, end, 2 * step
         size += length
         if anchor < 0 and role == b"user":
             anchor = len(chain) - 1

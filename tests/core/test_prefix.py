@@ -419,6 +419,15 @@ def test_segments_do_not_run_into_each_other(
         assert (left.chain[-1].digest == right.chain[-1].digest) == (one == other)
 
 
+def test_a_text_that_goes_on_is_not_another_one_that_begins() -> None:
+    text = "x" * 16 * KIB
+    one = made({"instructions": text, "input": "hello"}, Endpoint.RESPONSES)
+    other = made({"instructions": text + "\x04userhello"}, Endpoint.RESPONSES)
+
+    assert one.chain[:4] == other.chain[:4]
+    assert one.chain[4].digest != other.chain[4].digest
+
+
 @pytest.mark.parametrize(
     ("size", "ends"),
     [
