@@ -33,8 +33,10 @@ _GOES_ON: Final = b"\xff"
 """In the place of a role's length: the message goes on, and no other begins."""
 _ROLE: Final = 64
 """Bytes of a role that are looked at; the message itself has all of it."""
-_DEEPEST: Final = 512
-"""Boundaries of one prompt; of more messages the first ones count together."""
+_FIRST: Final = 64
+_LAST: Final = 448
+"""Boundaries of one prompt, from its beginning and from its end: where most are shared, and where
+the next turn goes on. What lies between them counts together."""
 
 
 class Boundary(NamedTuple):
@@ -105,8 +107,12 @@ def chained(root: Iterable[bytes], segments: Iterable[tuple[bytes, bytes]]) -> P
             anchor = len(chain) - 1
     if not chain:
         return None
-    cut = max(0, len(chain) - _DEEPEST)
-    return Prompt(tuple(chain[cut:]), max(0, anchor - cut) if anchor >= 0 else len(chain) - cut - 1)
+    anchor = len(chain) - 1 if anchor < 0 else anchor
+    if (cut := len(chain) - _LAST) > _FIRST:
+        del chain[_FIRST:cut]
+        # A question that late begins nothing: the last boundary before it that stays names it.
+        anchor = min(anchor, _FIRST - 1)
+    return Prompt(tuple(chain), anchor)
 
 
 _MESSAGES: Final = {

@@ -457,6 +457,7 @@ def test_a_digest_has_sixteen_bytes() -> None:
     assert {len(digest) for digest in digests(of(b"a", b"b" * 10_000))} == {16}
 
 
+SEGMENTS = [b"%d" % n for n in range(2_000)]
 TURNS = [f"{n}: " + "word " * 20 for n in range(5_006)]
 
 
@@ -467,6 +468,38 @@ def test_the_number_of_boundaries_is_bounded_and_a_long_conversation_goes_on() -
     assert this.chain[-1] == after.chain[-7]
     assert shared(this, after) == 506
     assert this.tokens > 5_000 * 30
+    assert this.chain[63] == made(talk(*TURNS[:64])).chain[-1]
+
+
+@pytest.mark.parametrize(("turns", "boundaries"), [(511, 511), (512, 512), (513, 512)])
+def test_what_is_not_too_long_has_all_its_boundaries(turns: int, boundaries: int) -> None:
+    assert len(made(talk(*TURNS[:turns])).chain) == boundaries
+
+
+@given(st.integers(1, 1_500), st.integers(0, 448))
+def test_the_next_turn_goes_on_where_this_one_ended_however_long_it_is(
+    this: int, more: int
+) -> None:
+    one, other = of(*SEGMENTS[:this]), of(*SEGMENTS[: this + more])
+
+    assert other.chain[shared(one, other) - 1] == one.chain[-1]
+    assert one.chain[one.anchor] == other.chain[other.anchor]
+
+
+def test_long_conversations_share_how_they_begin() -> None:
+    one, other = (
+        made({"messages": [{"role": "system", "content": "s"}, *said(*turns)]})
+        for turns in (TURNS[:1_000], [TURNS[0], *TURNS[2_000:3_000]])
+    )
+
+    assert shared(one, other) == 2
+
+
+def test_a_first_question_that_comes_very_late_still_has_a_lasting_name() -> None:
+    shots = [{"role": "system", "content": text} for text in TURNS[:600]]
+    one, other = (made({"messages": shots + said(*TURNS[600:end])}) for end in (601, 700))
+
+    assert one.chain[one.anchor] == other.chain[other.anchor]
 
 
 @pytest.mark.parametrize(
