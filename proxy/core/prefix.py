@@ -33,6 +33,8 @@ _GOES_ON: Final = b"\xff"
 """In the place of a role's length: the message goes on, and no other begins."""
 _ROLE: Final = 64
 """Bytes of a role that are looked at; the message itself has all of it."""
+_PARTS: Final = 8192
+"""Messages that are hashed one by one, 4 us each; what follows counts as one long message."""
 _FIRST: Final = 64
 _LAST: Final = 448
 """Boundaries of one prompt, from its beginning and from its end: where most are shared, and where
@@ -150,8 +152,13 @@ def _segments(fields: Fields, names: tuple[str, ...]) -> Iterator[tuple[bytes, b
     for name in names:
         held = fields.get(name)
         if isinstance(held, list):
-            for one in held:
+            # Tokens instead of a text: no element is a message of its own.
+            single = 0 if held and isinstance(held[0], int) else _PARTS
+            for one in held[:single]:
                 yield _role(one), canonical.encoded(one)
+            if rest := held[single:]:
+                # Open at its end, so that a longer one begins with the bytes of a shorter one.
+                yield b"rest", canonical.encoded(rest)[:-1]
         elif isinstance(held, str):
             # As a text and not as its JSON: a longer one begins with the bytes of a shorter one.
             yield _ROLES.get(name, b"user"), held.encode("utf-8", "surrogatepass")

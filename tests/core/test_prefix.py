@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from proxy.core.endpoint import Endpoint
 from proxy.core.entry import Tenant
-from proxy.core.prefix import Prompt, chained, prompt
+from proxy.core.prefix import Prompt, _segments, chained, prompt
 from proxy.core.request import Request
 from proxy.core.rules import Rules, Served
 from tests.asking import RULES, arrival, chat, configured, lookup
@@ -493,6 +493,33 @@ def test_long_conversations_share_how_they_begin() -> None:
     )
 
     assert shared(one, other) == 2
+
+
+@pytest.mark.parametrize("one", [{}, 0, "", "a", []])
+def test_clients_cannot_make_a_chain_take_long(one: Any) -> None:
+    """A body has room for millions of them, and each would take as long as a message."""
+    assert len(list(_segments({"messages": [one] * 100_000}, ("messages",)))) <= 8_193
+    assert len(made({"messages": [one] * 100_000}).chain) <= 512
+
+
+def test_a_conversation_of_more_messages_than_are_told_apart_goes_on() -> None:
+    turns = ["word " * 20] * 20_000
+    one, other = made(talk(*turns)), made(talk(*turns, "more"))
+
+    reached = other.chain[shared(one, other) - 1].tokens
+    assert one.tokens // 2 < reached < one.tokens
+    assert shared(one, made(talk(*turns[:-1], "other"))) >= shared(one, other)
+
+
+def test_a_prompt_of_tokens_is_one_long_text() -> None:
+    tokens = [n * 7919 % 100_000 for n in range(30_000)]
+    one, other = (
+        made({"prompt": given}, Endpoint.COMPLETIONS) for given in (tokens, [*tokens[:20_000], 1])
+    )
+
+    assert len(one.chain) == 8
+    assert shared(one, other) == 6
+    assert one != made({"prompt": json.dumps(tokens)}, Endpoint.COMPLETIONS)
 
 
 def test_a_first_question_that_comes_very_late_still_has_a_lasting_name() -> None:
