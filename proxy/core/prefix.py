@@ -120,7 +120,7 @@ def chained(root: Iterable[bytes], segments: Iterable[tuple[bytes, bytes]]) -> P
 _MESSAGES: Final = {
     Endpoint.CHAT: ("messages",),
     Endpoint.MESSAGES: ("system", "messages"),
-    Endpoint.RESPONSES: ("instructions", "input"),
+    Endpoint.RESPONSES: ("instructions", "previous_response_id", "conversation", "input"),
     Endpoint.COMPLETIONS: ("prompt",),
 }
 """The members that a prompt is made of, in an engine's order."""
@@ -162,9 +162,17 @@ def _segments(fields: Fields, names: tuple[str, ...]) -> Iterator[tuple[bytes, b
         elif isinstance(held, str):
             # As a text and not as its JSON: a longer one begins with the bytes of a shorter one.
             yield _ROLES.get(name, b"user"), held.encode("utf-8", "surrogatepass")
+        elif isinstance(held, dict):
+            yield _ROLES.get(name, b""), canonical.encoded(held)
 
 
-_ROLES: Final = {"system": b"system", "instructions": b"system"}
+_ROLES: Final = {
+    "system": b"system",
+    "instructions": b"system",
+    # Stands for turns that only the node knows.
+    "previous_response_id": b"earlier",
+    "conversation": b"earlier",
+}
 
 
 def _role(message: object) -> bytes:

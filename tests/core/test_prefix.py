@@ -351,6 +351,26 @@ def test_what_comes_first_in_the_engine_comes_first_in_the_chain() -> None:
         assert shared(one, made({**base, "tools": [1]}, endpoint)) == 0
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"previous_response_id": "resp_1"}, {"previous_response_id": "resp_2"}),
+        ({"previous_response_id": "resp_1"}, {}),
+        ({"previous_response_id": "id"}, {"conversation": {"id": "id"}}),
+        ({"conversation": "conv_1"}, {"conversation": "conv_2"}),
+        ({"conversation": {"id": "conv_1"}}, {"conversation": {"id": "conv_2"}}),
+    ],
+)
+def test_earlier_turns_that_only_the_node_knows_are_part_of_the_prompt(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    body = {"instructions": "s", "input": "yes"}
+    left, right = (made({**body, **more}, Endpoint.RESPONSES) for more in (one, other))
+
+    assert shared(left, right) == 1
+    assert left.anchor == len(left.chain) - 1
+
+
 @pytest.mark.parametrize("endpoint", [Endpoint.COMPLETIONS, Endpoint.RESPONSES])
 def test_a_longer_text_begins_with_the_boundaries_of_a_shorter_one(endpoint: Endpoint) -> None:
     name = "prompt" if endpoint is Endpoint.COMPLETIONS else "input"
