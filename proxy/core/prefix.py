@@ -150,12 +150,12 @@ def _segments(fields: Fields, names: tuple[str, ...]) -> Iterator[tuple[bytes, b
         if held := fields.get(name):
             yield name.encode(), canonical.encoded(held)
     for name in names:
-        held = fields.get(name)
+        held = _whole(fields.get(name))
         if isinstance(held, list):
             # Tokens instead of a text: no element is a message of its own.
             single = 0 if held and isinstance(held[0], int) else _PARTS
             for one in held[:single]:
-                yield _role(one), canonical.encoded(one)
+                yield _role(one), canonical.encoded(_shortened(one))
             if rest := held[single:]:
                 # Open at its end, so that a longer one begins with the bytes of a shorter one.
                 yield b"rest", canonical.encoded(rest)[:-1]
@@ -178,6 +178,24 @@ _ROLES: Final = {
 def _role(message: object) -> bytes:
     role = message.get("role") if isinstance(message, dict) else None
     return role.encode("utf-8", "replace")[:_ROLE] if isinstance(role, str) else b""
+
+
+def _shortened(message: object) -> object:
+    """A turn that is one text, as that text: with a breakpoint it must be written as a part, and
+    is written as a text again when the breakpoint has moved on."""
+    if isinstance(message, dict):
+        held = message.get("content")
+        if (text := _whole(held)) is not held:
+            return {**message, "content": text}
+    return message
+
+
+def _whole(content: object) -> object:
+    match content:
+        case [{"type": "text", "text": str(text), **more}] if not more:
+            return text
+        case _:
+            return content
 
 
 def _unmarked(value: Any) -> Any:

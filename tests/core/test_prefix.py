@@ -272,6 +272,34 @@ def test_breakpoints_are_no_part_of_the_prompt(one: set[int], other: set[int]) -
     assert len(left.chain) == 6
 
 
+@pytest.mark.parametrize("more", [{}, {"cache_control": MARK}])
+def test_a_text_may_be_written_as_a_part(more: dict[str, Any]) -> None:
+    """As clients do with the turn that has the breakpoint, until it moves on."""
+
+    def part(text: str) -> list[dict[str, Any]]:
+        return [{"type": "text", "text": text, **more}]
+
+    plain = {"system": "s", "messages": [*said("a", "b", "c")]}
+    parts = {"system": part("s"), "messages": [said("a")[0], *said(*"bc", first="assistant")]}
+    parts["messages"][2] = {"role": "user", "content": part("c")}
+
+    assert made(parts, Endpoint.MESSAGES) == made(plain, Endpoint.MESSAGES)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "text", "text": "a", "citations": []},
+        {"type": "input_text", "text": "a"},
+        {"type": "text", "text": ["a"]},
+        {"text": "a"},
+    ],
+)
+def test_a_part_that_is_more_than_its_text_is_told_apart_from_it(part: dict[str, Any]) -> None:
+    assert made(chat([part])) != made(chat("a"))
+    assert made(chat([part, part])) != made(chat([part]))
+
+
 def pictured(data: bytes, *, blanks: bool = False) -> dict[str, Any]:
     text = base64.b64encode(data).decode()
     if blanks:
