@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 CAPACITY: Final = 2_000_000
 """Tokens that a node is first taken to keep. Rather too many: too few costs far more."""
 _LEAST: Final = 16_384
+_MOST: Final = 1_000_000_000
+"""Tokens; corrections leave a node's capacity between these, or where it was set beyond them."""
 _STEP: Final = 0.03
 """By which a node's capacity is corrected each time it kept less, or more, than was thought."""
 _SLACK: Final = 256
@@ -121,7 +123,8 @@ class Prefixes:
 
     def _correct(self, held: Held, factor: float) -> None:
         if self._adapts:
-            held.capacity = max(_LEAST, held.capacity * factor)
+            least, most = min(_LEAST, held.capacity), max(_MOST, held.capacity)
+            held.capacity = min(most, max(least, held.capacity * factor))
             self._trim(held)
 
     def _trim(self, held: Held) -> None:

@@ -294,6 +294,37 @@ def test_a_capacity_never_falls_below_what_every_node_has() -> None:
     assert prefixes.stats("a")[2] == 16_384
 
 
+def test_a_capacity_that_rose_without_end_comes_down_again() -> None:
+    """A node asked by others too has more than is known, report after report."""
+    prefixes = known(capacity=100_000)
+    for _ in range(30_000):
+        prefixes.report("a", LONG, 0, 1.0)
+    assert prefixes.stats("a")[2] == 1_000_000_000
+    for _ in range(400):
+        prefixes.report("a", LONG, 4, 0.5)
+
+    assert prefixes.stats("a")[2] < 100_000
+
+
+@pytest.mark.parametrize(
+    ("capacity", "expected", "cached", "after"),
+    [
+        (1_000.0, 4, 0.5, 1_000.0),
+        (1_000.0, 0, 1.0, 1_030.0),
+        (2e9, 0, 1.0, 2e9),
+        (2e9, 4, 0.5, 1.94e9),
+        (float("inf"), 4, 0.5, float("inf")),
+    ],
+)
+def test_a_capacity_set_beyond_the_bounds_never_moves_the_wrong_way(
+    capacity: float, expected: int, cached: float, after: float
+) -> None:
+    prefixes = known(capacity=capacity)
+    prefixes.report("a", LONG, expected, cached)
+
+    assert prefixes.stats("a")[2] == pytest.approx(after)
+
+
 def test_less_capacity_drops_what_no_longer_has_room() -> None:
     prefixes = known(capacity=20_000)
     prefixes.put("a", chain(*"abcdefghijklmnopqrst"))
