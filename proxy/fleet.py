@@ -12,7 +12,8 @@ from proxy.core.events import Retried, UpstreamFailed
 from proxy.core.resting import pause
 from proxy.gate import Gate, Place
 from proxy.ports import UpstreamError
-from proxy.router import Router, Wish
+from proxy.router import Router
+from proxy.wish import Wish
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

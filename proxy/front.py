@@ -16,6 +16,7 @@ from proxy.adapters.door.door import Door
 from proxy.adapters.door.lane import Lane
 from proxy.adapters.http.node import Http
 from proxy.adapters.redis.buckets import Buckets as FleetBuckets
+from proxy.adapters.redis.routes import Routes
 from proxy.adapters.tunnel import Tunnel
 from proxy.company import Company
 from proxy.core.keeping import Keeping
@@ -93,6 +94,8 @@ class Front:
         router = Router(
             nodes, self._clock, self._emit, settings=config.routing, zone=config.zone.name
         )
+        if self._storage.link is not None and len(nodes) > 1 and router.prompted:
+            self.loops.append(Routes(self._storage.link, router, self._clock).run)
         return Fleet(
             nodes, self._clock, self._emit, breaker=breaker, overload=overload, router=router
         )

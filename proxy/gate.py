@@ -9,8 +9,9 @@ from proxy.core.breaker import Breakers
 from proxy.core.events import BreakerMoved, NodeMeasured, Shed
 from proxy.core.resting import Resting
 from proxy.ports import UpstreamError
-from proxy.router import Router, Wish
+from proxy.router import Router
 from proxy.waiting import Waiting
+from proxy.wish import Wish
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from proxy.core.events import BreakerState
     from proxy.node import Node
     from proxy.ports import Clock, Emit
-    from proxy.router import Pick, Route
+    from proxy.router import Route
+    from proxy.wish import Pick
 
 _LATELY: Final = 5.0
 """Seconds for which the fleet counts as saturated after it shed a request."""

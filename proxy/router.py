@@ -3,59 +3,41 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, replace
 from random import Random
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from proxy.config import Routing
 from proxy.core.events import PrefixReported, Routed
 from proxy.core.prefixes import Prefixes
-from proxy.core.route import Candidate, Choice, Reason, Ring, drawn, least, prefix
+from proxy.core.route import (
+    Candidate,
+    Choice,
+    Considered,
+    Load,
+    News,
+    Ring,
+    considered,
+    drawn,
+    least,
+    prefix,
+)
+from proxy.wish import Pick
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from proxy.core.prefix import Prompt
     from proxy.node import Node
     from proxy.ports import Clock, Emit
-
-    Why: TypeAlias = Reason | Literal["only", "failover"]
-    """only: there was no other; failover: another could not answer."""
+    from proxy.wish import Wish
 
 _PROMPTED: Final = frozenset(("prefix", "ring"))
 """Policies that go by the prompt."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What a call may be given a place at."""
-
-    nodes: tuple[Node, ...]
-    model: str | None
-    """None: it is about no model, so no breaker speaks for it."""
-    tenant: bytes
-    sticky: bool
-    """Whether the first node counts more than a free one."""
-    prompt: Prompt | None = None
-    """None: it has none, or no choice depends on it."""
-
-    def without(self, node: Node) -> Wish:
-        return replace(self, nodes=tuple([n for n in self.nodes if n is not node]))
-
-
-class Considered(msgspec.Struct, frozen=True):
-    """A node that could have been asked."""
-
-    node: str
-    cost: float | None
-    """In tokens; None: the policy goes by something else."""
-    cached: int
-    """Tokens of the prompt that it was thought to hold."""
-    queued: int
-    """Tokens that it had yet to compute."""
-    running: int
+_NEWS: Final = 512
+"""Calls that other gateways are told of in one go; of more, the last ones."""
+_IDLE: Final = Load(0.0, 0)
 
 
 class Decision(msgspec.Struct):
@@ -75,17 +57,6 @@ class Decision(msgspec.Struct):
     """Tokens that the node says it had kept, in the measure of `tokens`; None: it did not say."""
 
 
-class Pick(NamedTuple):
-    """A node, and what speaks for it."""
-
-    node: Node
-    reason: Why
-    prompt: Prompt | None = None
-    depth: int = 0
-    """Boundaries of the prompt that it is thought to hold."""
-    considered: tuple[Considered, ...] = ()
-
-
 class Route:
     """A call on its way to a node: what it has to compute counts as its load until its first
     byte."""
@@ -94,7 +65,7 @@ class Route:
         self.reason = pick.reason
         self._router, self._pick, self._decision = router, pick, decision
         total = 0 if pick.prompt is None else pick.prompt.tokens
-        self.cached = _tokens(pick)
+        self.cached = pick.cached
         """Tokens of the prompt that the node is thought to hold."""
         self.routed = pick.prompt is not None
         """Whether what the node reports is of use."""
@@ -134,10 +105,15 @@ class Router:
         self._settings = settings = settings or Routing()
         self._clock, self._emit = clock, emit
         self._zone = zone
+        self._nodes, self._names = tuple(nodes), frozenset(node.name for node in nodes)
         self._prefixes = Prefixes([node.name for node in nodes], entries=settings.table_entries)
         self._ring = Ring([(node.name, node.weight) for node in nodes])
         self._chance = chance or Random().random
         self._decisions: deque[Decision] = deque(maxlen=settings.decisions)
+        self._elsewhere: dict[str, Load] = {}
+        """What the other gateways have waiting at each node."""
+        self._news: deque[News] | None = None
+        """What they have not been told; None: nobody listens."""
         self.prompted = settings.policy in _PROMPTED
         """Whether it goes by the prompt."""
 
@@ -153,14 +129,15 @@ class Router:
         node, why = free[choice.at], choice.reason
         if why in ("hit", "cold") and depths[node.name] < max(held):
             why = "spill"  # of those that could not be had, one holds more
-        considered = _considered(candidates, choice, prompt)
-        return Pick(node, why, prompt, depths[node.name], considered)
+        shown = considered(candidates, choice, prompt)
+        return Pick(node, why, prompt, depths[node.name], shown)
 
     def begin(self, pick: Pick, wish: Wish) -> Route:
         """The call is made: from now on the node will hold the prompt."""
         prompt, decision = pick.prompt, None
         if prompt is not None:
             self._prefixes.put(pick.node.name, prompt.chain)
+            self._tell(News(pick.node.name, prompt.chain))
             decision = Decision(
                 self._clock.now(),
                 wish.model or "",
@@ -181,11 +158,50 @@ class Router:
             return
         self._prefixes.report(pick.node.name, prompt.chain, pick.depth, cached)
         told = round(cached * prompt.tokens)
-        self._emit(PrefixReported(pick.node.name, _tokens(pick), told, prompt.tokens))
+        self._emit(PrefixReported(pick.node.name, pick.cached, told, prompt.tokens))
 
     def lost(self, node: Node) -> None:
         """A node holds nothing any more."""
         self._prefixes.forget(node.name)
+        self._tell(News(node.name, None))
+
+    def share(self) -> None:
+        """From now on somebody takes what is `told`."""
+        self._news = deque(maxlen=_NEWS)
+
+    def told(self) -> list[News]:
+        """What was learned here since last time."""
+        news = list(self._news or ())
+        if self._news:
+            self._news.clear()
+        return news
+
+    def loads(self) -> dict[str, Load]:
+        """What this gateway has waiting at each node, if anything."""
+        return {node.name: Load(node.queued, node.running) for node in self._nodes if node.running}
+
+    def hear(self, news: Sequence[News]) -> None:
+        """Another gateway learned this."""
+        for node, chain in news:
+            if node not in self._names:
+                continue
+            if chain is None:
+                self._prefixes.forget(node)
+            elif chain:
+                self._prefixes.put(node, chain)
+
+    def hear_loads(self, loads: Sequence[Mapping[str, Load]]) -> None:
+        """What each of the other gateways has waiting."""
+        elsewhere: dict[str, Load] = {}
+        for one in loads:
+            for node, load in one.items():
+                queued, running = elsewhere.get(node, _IDLE)
+                elsewhere[node] = Load(queued + max(0.0, load.queued), running + load.running)
+        self._elsewhere = elsewhere
+
+    def _tell(self, news: News) -> None:
+        if self._news is not None:
+            self._news.append(news)
 
     def decisions(self) -> list[Decision]:
         """The last ones, newest first."""
@@ -205,28 +221,9 @@ class Router:
     def _candidate(self, node: Node, depth: int) -> Candidate:
         away = node.zone != self._zone
         penalty = self._settings.zone_penalty if away else 0.0
-        return Candidate(node.name, depth, node.queued, node.running, node.weight, penalty)
+        queued, running = self._elsewhere.get(node.name, _IDLE)
+        queued, running = node.queued + queued, node.running + running
+        return Candidate(node.name, depth, queued, running, node.weight, penalty)
 
     def __repr__(self) -> str:
         return f"<Router {self._settings.policy} {self._prefixes!r}>"
-
-
-def _tokens(pick: Pick) -> int:
-    """What the node is thought to hold of the prompt."""
-    return pick.prompt.chain[pick.depth - 1].tokens if pick.prompt and pick.depth else 0
-
-
-def _considered(
-    candidates: Sequence[Candidate], choice: Choice, prompt: Prompt | None
-) -> tuple[Considered, ...]:
-    costs = choice.costs or (None,) * len(candidates)
-    return tuple(
-        Considered(
-            one.name,
-            cost,
-            prompt.chain[one.depth - 1].tokens if prompt is not None and one.depth else 0,
-            round(one.queued),
-            one.running,
-        )
-        for one, cost in zip(candidates, costs, strict=True)
-    )

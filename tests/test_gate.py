@@ -14,7 +14,7 @@ from proxy.core.limiter import Limiter
 from proxy.gate import Gate
 from proxy.ports import UpstreamError
 from proxy.quantity import Duration, Timeout
-from proxy.router import Wish
+from proxy.wish import Wish
 from tests.fakes import Answer, FakeUpstream, settle
 from tests.yard import OK, Yard, failing, held, read, saying
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
+import msgspec
 from blake3 import blake3
+
+from proxy.core.prefix import Boundary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,6 +48,35 @@ class Candidate(NamedTuple):
     """How fast it is, beside the others."""
     penalty: float = 0.0
     """Tokens that it costs to go there at all, such as to another zone."""
+
+
+class Load(NamedTuple):
+    """What a gateway has waiting at a node."""
+
+    queued: float
+    """Tokens that the node has yet to compute."""
+    running: int
+
+
+class News(NamedTuple):
+    """What a gateway learned of a node: it was sent a prompt, or it began anew."""
+
+    node: str
+    chain: tuple[Boundary, ...] | None
+    """None: it holds nothing any more."""
+
+
+class Considered(msgspec.Struct, frozen=True):
+    """A node that could have been asked."""
+
+    node: str
+    cost: float | None
+    """In tokens; None: the policy goes by something else."""
+    cached: int
+    """Tokens of the prompt that it was thought to hold."""
+    queued: int
+    """Tokens that it had yet to compute."""
+    running: int
 
 
 class Choice(NamedTuple):
@@ -141,3 +173,20 @@ class Ring:
 
 def _score(key: bytes, one: Candidate) -> bytes:
     return blake3(key + one.name.encode()).digest(length=8)
+
+
+def considered(
+    candidates: Sequence[Candidate], choice: Choice, prompt: Prompt | None
+) -> tuple[Considered, ...]:
+    """The candidates as an operator sees them."""
+    costs = choice.costs or (None,) * len(candidates)
+    return tuple(
+        Considered(
+            one.name,
+            cost,
+            prompt.chain[one.depth - 1].tokens if prompt is not None and one.depth else 0,
+            round(one.queued),
+            one.running,
+        )
+        for one, cost in zip(candidates, costs, strict=True)
+    )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.client import Connection, Got, post, spelled
+from tests.e2e import fleet
 from tests.engine import Running
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from tests.answers import Json
     from tests.e2e.conftest import Start
     from tests.gateway import Gateway
+    from tests.redis_server import RedisServer
 
 KEY = "sk-routing"
 
@@ -152,3 +154,23 @@ async def test_who_leaves_leaves_no_load_behind(gateway: Gateway, engines: list[
 
     assert got.status == 200
     assert [one["queued"] for one in last["considered"]] == [0, 0, 0]
+
+
+async def test_gateways_over_one_redis_route_as_one(
+    start: Start, engines: list[Running], redis: RedisServer
+) -> None:
+    """A conversation whose turns come to one gateway after the other; then without Redis."""
+    settings = fleet.merged(before(engines), fleet.PATIENT)
+    gateways = await asyncio.to_thread(fleet.gateways, start, redis.url, 3, settings)
+    texts, seen = [SYSTEM], []
+    for turn in range(6):
+        texts += [f"question {turn} " * 200, "an answer"]
+        seen.append(why(await ask(gateways[turn % 3], chat(*texts[:-1]))))
+        await asyncio.sleep(0.3)
+    redis.kill()
+    for turn in range(6, 9):
+        texts += [f"question {turn} " * 200, "an answer"]
+        seen.append(why(await ask(gateways[turn % 3], chat(*texts[:-1]))))
+
+    assert [reason for _, reason, _ in seen] == ["cold"] + ["hit"] * 8
+    assert {node for node, _, _ in seen} == {seen[0][0]}

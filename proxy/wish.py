@@ -1,0 +1,47 @@
+"""What a call may be given a place at, and the node that was picked for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from proxy.core.prefix import Prompt
+    from proxy.core.route import Considered, Reason
+    from proxy.node import Node
+
+    Why: TypeAlias = Reason | Literal["only", "failover"]
+    """only: there was no other; failover: another could not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a call may be given a place at."""
+
+    nodes: tuple[Node, ...]
+    model: str | None
+    """None: it is about no model, so no breaker speaks for it."""
+    tenant: bytes
+    sticky: bool
+    """Whether the first node counts more than a free one."""
+    prompt: Prompt | None = None
+    """None: it has none, or no choice depends on it."""
+
+    def without(self, node: Node) -> Wish:
+        return replace(self, nodes=tuple([n for n in self.nodes if n is not node]))
+
+
+class Pick(NamedTuple):
+    """A node, and what speaks for it."""
+
+    node: Node
+    reason: Why
+    prompt: Prompt | None = None
+    depth: int = 0
+    """Boundaries of the prompt that it is thought to hold."""
+    considered: tuple[Considered, ...] = ()
+
+    @property
+    def cached(self) -> int:
+        """Tokens of the prompt that it is thought to hold."""
+        return self.prompt.chain[self.depth - 1].tokens if self.prompt and self.depth else 0

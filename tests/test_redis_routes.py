@@ -1,0 +1,171 @@
+"""What gateways tell each other of nodes through Redis: what they hold, and what waits there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from proxy.adapters.clock import SystemClock
+from proxy.adapters.redis.routes import Routes
+from proxy.core.prefix import Prompt, chained
+from proxy.node import Node
+from proxy.router import Route, Router
+from proxy.wish import Wish
+from tests.fakes import FakeClock, FakeUpstream
+from tests.scripted import PREFIX, Direct
+
+if TYPE_CHECKING:
+    import redis as driver
+
+NEWS = f"{PREFIX}{{routes}}:news"
+LOAD = f"{PREFIX}{{routes}}:load"
+
+
+def turns(*texts: str) -> Prompt:
+    made = chained((b"tenant",), [(b"user", text.encode()) for text in texts])
+    assert made is not None
+    return made
+
+
+LONG = turns("x" * 8000)
+
+
+class Gateway:
+    """A router that talks to others over a Redis."""
+
+    def __init__(self, client: driver.Redis, names: str = "abc") -> None:
+        self.clock = FakeClock()
+        self.nodes = tuple(Node(name, FakeUpstream()) for name in names)
+        self.router = Router(self.nodes, self.clock, lambda event: None)
+        self.link = Direct(client)
+        self.routes = Routes(self.link, self.router, self.clock)
+
+    def send(self, prompt: Prompt) -> tuple[str, str, Route]:
+        """Where it would go and why; it goes there."""
+        wish = Wish(self.nodes, "m", b"t", sticky=False, prompt=prompt)
+        pick = self.router.pick(self.nodes, wish)
+        pick.node.running += 1
+        return pick.node.name, pick.reason, self.router.begin(pick, wish)
+
+
+async def round_of(*gateways: Gateway) -> None:
+    """Each tells, then each hears."""
+    for _ in range(2):
+        for one in gateways:
+            await one.routes.round()
+
+
+async def test_a_conversation_goes_on_at_another_gateway(client: driver.Redis) -> None:
+    one, other = Gateway(client), Gateway(client)
+    home, _, _ = one.send(LONG)
+    await round_of(one, other)
+
+    assert other.send(turns("x" * 8000, "and then?"))[:2] == (home, "hit")
+
+
+async def test_a_gateway_that_starts_hears_what_was_told_before(client: driver.Redis) -> None:
+    one = Gateway(client)
+    sent = [one.send(turns(f"{i} " * 3000)) for i in range(300)]
+    for _, _, route in sent:
+        route.computed()
+    for _ in range(200):
+        one.send(turns("short"))[2].computed()
+        await one.routes.round()
+    new = Gateway(client)
+    while await new.routes.round():
+        pass
+
+    for i, (home, _, _) in enumerate(sent):
+        assert new.send(turns(f"{i} " * 3000, "x"))[:2] == (home, "hit")
+        for node in new.nodes:
+            node.queued = 0.0
+
+
+async def test_what_waits_is_summed_over_the_others(client: driver.Redis) -> None:
+    """And is gone a second after a gateway fell silent."""
+    one, two, three = (Gateway(client) for _ in range(3))
+    home, _, _ = one.send(LONG)
+    two.send(LONG)
+    await round_of(one, two, three)
+    shown = three.router.pick(three.nodes, Wish(three.nodes, "m", b"", False, LONG)).considered
+    queued = {node.node: (node.queued, node.running) for node in shown}
+    assert queued.pop(home) == (4000, 2)
+    assert set(queued.values()) == {(0, 0)}
+    await SystemClock().sleep(1.2)
+    await three.routes.round()
+    shown = three.router.pick(three.nodes, Wish(three.nodes, "m", b"", False, LONG)).considered
+
+    assert {(node.queued, node.running) for node in shown} == {(0, 0)}
+    assert client.hlen(LOAD) == 1
+
+
+async def test_a_node_that_began_anew_is_told_of(client: driver.Redis) -> None:
+    one, other = Gateway(client), Gateway(client)
+    _, _, route = one.send(LONG)
+    await round_of(one, other)
+    route.lost()
+    await round_of(one, other)
+
+    assert other.send(LONG)[1] == "cold"
+
+
+async def test_nobody_hears_itself(client: driver.Redis) -> None:
+    one = Gateway(client)
+    one.send(LONG)[2].lost()
+    one.send(LONG)
+    await round_of(one)
+    await round_of(one)
+
+    assert one.send(LONG)[1] == "hit"
+
+
+async def test_nodes_that_another_gateway_does_not_have_are_passed_over(
+    client: driver.Redis,
+) -> None:
+    one, other = Gateway(client, "xyz"), Gateway(client, "abx")
+    home, _, _ = one.send(LONG)
+    await round_of(one, other)
+
+    assert other.send(LONG)[1] == ("hit" if home == "x" else "cold")
+
+
+@pytest.mark.parametrize("junk", [b"", b"junk", b"\xc0", b"\x81\xa1a\x92\xa1x\xa1y", b"\x90"])
+async def test_what_no_gateway_wrote_is_passed_over(client: driver.Redis, junk: bytes) -> None:
+    one, other = Gateway(client), Gateway(client)
+    client.xadd(NEWS, {b"stranger": junk})
+    client.hset(LOAD, "stranger", junk)
+    client.hset(LOAD, "other stranger", b"99999999999999 " + junk)
+    home, _, _ = one.send(LONG)
+    await round_of(one, other)
+
+    assert other.send(LONG)[:2] == (home, "hit")
+
+
+async def test_without_redis_everyone_routes_by_what_it_knows(client: driver.Redis) -> None:
+    one, other = Gateway(client), Gateway(client)
+    home, _, _ = one.send(LONG)
+    await round_of(one, other)
+    other.link.down = True
+    await other.routes.round()
+    assert (
+        other.router.pick(other.nodes, Wish(other.nodes, "m", b"", False, LONG))
+        .considered["abc".index(home)]
+        .queued
+    )
+    other.clock.advance(1.1)
+    await other.routes.round()
+
+    assert other.send(LONG)[:2] == (home, "hit")
+    assert [node.queued for node in other.nodes] == [0, 0, 0]
+
+
+async def test_what_redis_keeps_is_bounded_and_expires(client: driver.Redis) -> None:
+    one = Gateway(client)
+    for i in range(300):
+        one.send(turns(str(i)))[2].computed()
+        await one.routes.round()
+
+    assert client.xlen(NEWS) <= 300
+    assert 0 < client.pttl(NEWS) <= 3_600_000
+    assert 0 < client.pttl(LOAD) <= 3_600_000
