@@ -76,6 +76,9 @@ class Upstream(_Table, frozen=True):
     """Ask for `stream_options.include_usage` on every stream, so that one entry serves all."""
     weight: Annotated[float, msgspec.Meta(gt=0.0)] = 1.0
     """How fast it computes prompts, beside the others."""
+    probe: Annotated[str, msgspec.Meta(pattern="^(auto|/.*)?$")] = "auto"
+    """The path that is asked each second whether the node lives, where several nodes are there;
+    auto: /health of nodes by http, none of those by https; empty: none."""
     verify_tls: bool = True
 
 

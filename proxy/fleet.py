@@ -24,8 +24,12 @@ if TYPE_CHECKING:
     from proxy.ports import Clock, Emit, UpstreamResponse
 
 _UNSEEN: Final = frozenset(("connect",))
-_UNANSWERED: Final = frozenset(("connect", "reused", "cut", "protocol"))
+_UNANSWERED: Final = frozenset(("connect", "ejected", "reused", "cut", "protocol"))
 """A node that was silent for too long is not among them: the next would be as slow to wait for."""
+
+_FREE: Final = frozenset(("connect", "ejected"))
+"""What no node has seen has cost none anything, and of what one will never answer there can be no
+storm: it is no second attempt."""
 
 _RESTING: Final = frozenset((429, 503, 529))
 """Answers by which a node may say for how long it wants to be left alone."""
@@ -128,14 +132,15 @@ class Fleet:
         self, node: Node, build: Callable[[Node], Call], repeatable: bool
     ) -> UpstreamResponse:
         """Its answer; asked twice where it had closed an idle connection just as it was used."""
-        if repeatable:
-            try:
-                return await node.upstream.send(build(node))
-            except UpstreamError as error:
-                if error.kind != "reused":
-                    raise
-            self._emit(Retried(allowed=True))
-        return await node.upstream.send(build(node))
+        async with node.waited_for():
+            if repeatable:
+                try:
+                    return await node.upstream.send(build(node))
+                except UpstreamError as error:
+                    if error.kind != "reused":
+                        raise
+                self._emit(Retried(allowed=True))
+            return await node.upstream.send(build(node))
 
     async def _asked(
         self, place: Place, build: Callable[[Node], Call], repeatable: bool
@@ -150,6 +155,7 @@ class Fleet:
                 place.refused()
             if error.kind == "connect":
                 place.route.lost()
+                node.health.refused()
             place.leave()
             return error
         except BaseException:  # a cancelled call must not count for ever
@@ -187,8 +193,7 @@ class Fleet:
         """A place at another node after one that gave no answer, waited for if need be."""
         if not self._gate.passable(wish):
             return None
-        # What no node saw has cost none anything: it is no second attempt of theirs.
-        if not self._allowed(free=error.kind in _UNSEEN):
+        if not self._allowed(free=error.kind in _FREE):
             return None
         try:
             return await self._gate.enter(wish)

@@ -15,6 +15,7 @@ from proxy.adapters.door.arrival import Limits
 from proxy.adapters.door.door import Door
 from proxy.adapters.door.lane import Lane
 from proxy.adapters.http.node import Http
+from proxy.adapters.http.probe import Probe, probed
 from proxy.adapters.redis.buckets import Buckets as FleetBuckets
 from proxy.adapters.redis.routes import Routes
 from proxy.adapters.tunnel import Tunnel
@@ -41,6 +42,7 @@ from proxy.response import Report
 from proxy.router import Router
 from proxy.storage import Site, Storage
 from proxy.strain import Strain
+from proxy.watch import Watch
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -96,6 +98,7 @@ class Front:
         )
         if self._storage.link is not None and len(nodes) > 1 and router.prompted:
             self.loops.append(Routes(self._storage.link, router, self._clock).run)
+        self.loops.append(Watch(nodes, self._clock, self._emit).run)
         return Fleet(
             nodes, self._clock, self._emit, breaker=breaker, overload=overload, router=router
         )
@@ -111,6 +114,7 @@ class Front:
             credential=credential(table, self._plan.site.environ),
             ask_usage=table.ask_usage,
             limiter=Limiter(most, least=overload.min_concurrency, adaptive=overload.adaptive),
+            probe=Probe(table) if len(self._config.upstream) > 1 and probed(table) else None,
             weight=table.weight,
             zone=table.zone,
         )

@@ -37,11 +37,15 @@ class Place:
         self._gate = gate
         self._wish = wish
         self._call = call
+        self._trial = node.health.begin()
         self._open = True
 
     def judge(self, verdict: Verdict, seconds: float) -> None:
         """What the call says of the node; only the first time counts. `seconds`: to its first byte,
         or waited for it."""
+        if self._trial:
+            self._trial = False
+            self.node.health.end(verdict)
         if self._call is not None and self._wish.model is not None:
             self._gate.judged(self.node, self._wish.model, self._call, verdict, seconds)
 
@@ -173,6 +177,9 @@ class Gate:
         """The node that this call would be given a place at now."""
         mono = self._clock.mono()
         able = [node for node in wish.nodes if not self._wait(node, wish.model, mono)]
+        # Where most are out, it is rather the probes that fail.
+        well = [node for node in able if node.health.takes]
+        able = well if 2 * len(well) >= len(wish.nodes) else able
         if wish.sticky:
             able = able[:1]
         elif len(able) > 1:

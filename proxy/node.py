@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from proxy.core.health import Health
 from proxy.core.limiter import Limiter
+from proxy.ports import UpstreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from proxy.ports import Upstream
 
@@ -27,9 +31,10 @@ class Node:
         limiter: Limiter | None = None,
         weight: float = 1.0,
         zone: str = "local",
+        probe: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
         """`limiter`: how many calls it may have at once; None: 1000. `weight`: how fast it is,
-        beside the others."""
+        beside the others. `probe`: whether it answers now; None: it is not asked that."""
         self.name = name
         self.upstream = upstream
         self.models = tuple(models)
@@ -43,6 +48,28 @@ class Node:
         self.running = 0
         self.queued = 0.0
         """Tokens of prompts that it has yet to compute."""
+        self.probe = probe
+        self.health = Health(probed=probe is not None)
+        self._silent: set[asyncio.Timeout] = set()
+
+    @asynccontextmanager
+    async def waited_for(self) -> AsyncIterator[None]:
+        """Until its answer begins, or it is given up. Raises: UpstreamError, kind `ejected`."""
+        try:
+            async with asyncio.timeout(None) as limit:
+                self._silent.add(limit)
+                try:
+                    yield
+                finally:
+                    self._silent.discard(limit)
+        except TimeoutError:
+            raise UpstreamError(self.name, "ejected", "it answers no probes") from None
+
+    def give_up(self) -> None:
+        """Wait no longer for what it has not begun to answer."""
+        now = asyncio.get_running_loop().time()
+        for limit in self._silent:
+            limit.reschedule(now)
 
     def serves(self, model: str) -> bool:
         return self._all or any(fnmatchcase(model, glob) for glob in self.models)

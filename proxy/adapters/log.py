@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 import orjson
-from msgspec import structs
 
 from proxy.core import events
 
@@ -148,6 +147,7 @@ _TOLD: Final = frozenset(
         events.StoreReset,
         events.UpstreamFailed,
         events.BreakerMoved,
+        events.NodeTurned,
         events.TierTurned,
         events.WorkerStarted,
         events.WorkerDied,
@@ -169,6 +169,8 @@ def _told(event: Event) -> Notice:
             told = {"event": "upstream_failed", "node": node, "kind": kind}
         case events.BreakerMoved(node, model, state):
             told = {"event": "breaker", "node": node, "model": _name(model), "state": state}
+        case events.NodeTurned(node, state):
+            told = {"event": "node", "node": node, "state": state}
         case events.TierTurned(tier, working, error):
             told = {"event": "tier_turned", "tier": tier, "working": working, "error": error}
         case events.WorkerStarted(slot, pid):
@@ -187,7 +189,7 @@ def _safe(event: Served) -> Served:
     """What clients chose, cut and cleaned."""
     if _is_safe(event):
         return event
-    return structs.replace(
+    return msgspec.structs.replace(
         event,
         request_id=_clean(event.request_id),
         method=_clean(event.method),

@@ -60,27 +60,34 @@ def changes(event: Event) -> tuple[Change, ...]:
             return (Level("tier_working", (tier,), float(working), shared=True),)
         case events.TierKnown(tier):
             return (Level("tier_working", (tier,), 1.0, shared=True),)
-        case events.NodeMeasured():
+        case events.NodeMeasured() | events.NodeTurned() | events.PrefixReported():
             return _of_node(event)
+        case _:
+            counted = _counted(event)
+            return () if counted is None else (counted,)
+
+
+def _of_node(
+    event: events.NodeMeasured | events.NodeTurned | events.PrefixReported,
+) -> tuple[Change, ...]:
+    match event:
+        case events.NodeMeasured(name, limit, running, waiting, tripped):
+            node = (name,)
+            return (
+                Level("upstream_limit", node, limit),
+                Level("upstream_running", node, running),
+                Level("upstream_waiting", node, waiting),
+                Level("breakers_open", node, tripped),
+            )
+        case events.NodeTurned(node, state):
+            out = Level("upstream_out", (node,), float(state == "out"))
+            return (Count("upstream_turns_total", (node, state)), out)
         case events.PrefixReported(node, predicted, reported, prompt):
             return (
                 Count("prefix_tokens_total", (node, "predicted"), predicted),
                 Count("prefix_tokens_total", (node, "reported"), reported),
                 Count("prefix_tokens_total", (node, "prompt"), prompt),
             )
-        case _:
-            counted = _counted(event)
-            return () if counted is None else (counted,)
-
-
-def _of_node(event: events.NodeMeasured) -> tuple[Change, ...]:
-    node = (event.node,)
-    return (
-        Level("upstream_limit", node, event.limit),
-        Level("upstream_running", node, event.running),
-        Level("upstream_waiting", node, event.waiting),
-        Level("breakers_open", node, event.open),
-    )
 
 
 def _counted(event: Event) -> Count | None:

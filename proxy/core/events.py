@@ -160,6 +160,13 @@ class NodeMeasured(msgspec.Struct, frozen=True, gc=False):
     """Breakers that let nothing pass."""
 
 
+class NodeTurned(msgspec.Struct, frozen=True, gc=False):
+    """A node is left out, on trial, or in again. `state`: out, trial, in."""
+
+    node: str
+    state: str
+
+
 class Routed(msgspec.Struct, frozen=True, gc=False):
     """A node was chosen out of several. `reason`: hit, spill, cold, ring, least, random."""
 
@@ -272,6 +279,7 @@ Event: TypeAlias = (
     | UpstreamFailed
     | BreakerMoved
     | NodeMeasured
+    | NodeTurned
     | Routed
     | PrefixReported
     | Retried

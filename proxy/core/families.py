@@ -66,6 +66,8 @@ FAMILIES: Final = {
     "upstream_ttft_seconds": Family("To a node's first byte.", ("node",), bounds=_WHOLE_LONG),
     "upstream_seconds": Family("To a node's last byte.", ("node",), bounds=_WHOLE_LONG),
     "upstream_errors_total": Family("Nodes that gave no whole answer.", ("node", "kind")),
+    "upstream_out": Family("Workers that leave a node out.", ("node",), gauge=True),
+    "upstream_turns_total": Family("Nodes left out, on trial, in again.", ("node", "state")),
     "routed_total": Family("Calls for which a node was chosen.", ("node", "reason")),
     "prefix_tokens_total": Family(
         "Prompts whose nodes told what they had kept: thought, told, and all.", ("node", "kind")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
+import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -174,3 +176,35 @@ async def test_gateways_over_one_redis_route_as_one(
 
     assert [reason for _, reason, _ in seen] == ["cold"] + ["hit"] * 8
     assert {node for node, _, _ in seen} == {seen[0][0]}
+
+
+@pytest.mark.timeout(60)
+async def test_a_frozen_engine_is_left_out_and_its_calls_are_answered_elsewhere(
+    gateway: Gateway, engines: list[Running]
+) -> None:
+    """Within three seconds; and taken back when it goes on."""
+    homes = {}
+    for i in range(12):
+        got = await ask(gateway, chat("", f"{i} " * 2000))
+        homes[i] = str(got.get("x-upstream-node"))
+    frozen = homes[0]
+    engine = engines[int(frozen[1:])]
+    engine.signal(signal.SIGSTOP)
+    began = time.monotonic()
+    sent = [post(gateway.port, KEY, chat("", f"{i} " * 2000, "x", "go on")) for i in range(12)]
+    got_all = await asyncio.gather(*sent)
+    seconds = time.monotonic() - began
+    later = [await post(gateway.port, KEY, chat("", f"new {i} " * 500)) for i in range(12)]
+    left_out = time.monotonic() - began - seconds
+    engine.signal(signal.SIGCONT)
+    await asyncio.sleep(2.5)
+    back = [await ask(gateway, chat("", f"newer {i} " * 500)) for i in range(24)]
+
+    assert {got.status for got in got_all} == {200}
+    assert seconds < 3
+    assert {got.status for got in later} == {200}
+    assert frozen not in {got.get("x-upstream-node") for got in later}
+    assert left_out < 2
+    assert frozen in {got.get("x-upstream-node") for got in back}
+    turns = [(line["node"], line["state"]) for line in gateway.log() if line["event"] == "node"]
+    assert turns[:2] == [(frozen, "out"), (frozen, "trial")]

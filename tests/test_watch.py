@@ -1,0 +1,219 @@
+"""Nodes that fall silent: left out, what waits there is asked elsewhere, taken back by a trial."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from proxy.adapters.http.probe import Probe, probed
+from proxy.config import Upstream
+from proxy.core.events import NodeTurned, Retried, UpstreamFailed
+from proxy.core.message import Call
+from proxy.fleet import Fleet
+from proxy.node import Node
+from proxy.ports import UpstreamError
+from proxy.watch import EVERY, Watch
+from tests.fakes import Answer, FakeClock, FakeUpstream, settle
+
+if TYPE_CHECKING:
+    from proxy.core.events import Event
+
+CALL = Call("POST", "/v1/chat/completions", "", (), b"{}")
+OK = Answer((b"ok",))
+
+
+class Ward:
+    """Nodes a, b, c … that are well or not."""
+
+    def __init__(self, *upstreams: FakeUpstream) -> None:
+        self.clock = FakeClock()
+        self.events: list[Event] = []
+        self.alive = dict.fromkeys("abcdef"[: len(upstreams)], True)
+        self.upstreams = upstreams
+        self.nodes = [
+            Node(name, upstream, probe=self.probe(name))
+            for name, upstream in zip("abcdef", upstreams, strict=False)
+        ]
+        self.fleet = Fleet(self.nodes, self.clock, self.events.append)
+        self.watch = Watch(self.nodes, self.clock, self.events.append)
+
+    def probe(self, name: str):  # type: ignore[no-untyped-def]  # a closure
+        async def asked() -> bool:
+            return self.alive[name]
+
+        return asked
+
+    async def look(self, rounds: int = 1) -> None:
+        for _ in range(rounds):
+            for node in self.nodes:
+                await self.watch.look(node)
+
+    async def ask(self, *, repeatable: bool = True) -> str:
+        """Who answers, or how it failed."""
+        try:
+            answer = await self.fleet.send("m", lambda _: CALL, repeatable=repeatable)
+        except UpstreamError as error:
+            return error.kind
+        async for _ in answer:
+            pass
+        await answer.aclose()
+        return answer.node
+
+    def turned(self) -> list[tuple[str, str]]:
+        return [(e.node, e.state) for e in self.events if isinstance(e, NodeTurned)]
+
+
+def ward(size: int) -> Ward:
+    return Ward(*(FakeUpstream(OK) for _ in range(size)))
+
+
+async def test_a_silent_node_gets_nothing_until_it_answers_and_then_one_call() -> None:
+    them = ward(2)
+    them.alive["a"] = False
+    await them.look()
+    assert await them.ask() == "a"
+    await them.look()
+    assert [await them.ask() for _ in range(3)] == ["b"] * 3
+    them.alive["a"] = True
+    await them.look()
+    assert [await them.ask() for _ in range(2)] == ["a", "a"]
+    await them.look()
+
+    assert them.turned() == [("a", "out"), ("a", "trial"), ("a", "in")]
+
+
+async def test_what_it_had_not_begun_to_answer_is_asked_of_another() -> None:
+    door = asyncio.Event()
+    them = Ward(FakeUpstream(Answer((b"ok",), door=door)), FakeUpstream(OK))
+    task = asyncio.create_task(them.ask())
+    await settle()
+    them.alive["a"] = False
+    await them.look()
+    await settle()
+    waiting = not task.done()
+    await them.look()
+
+    assert waiting
+    assert await task == "b"
+    assert UpstreamFailed("a", "ejected") in them.events
+    assert Retried(allowed=True) in them.events
+    assert [node.running for node in them.nodes] == [0, 0]
+    assert them.upstreams[0].answering == 0
+
+
+async def test_what_may_not_be_done_twice_is_an_error() -> None:
+    them = Ward(FakeUpstream(Answer((b"ok",), door=asyncio.Event())), FakeUpstream(OK))
+    task = asyncio.create_task(them.ask(repeatable=False))
+    await settle()
+    them.alive["a"] = False
+    await them.look(2)
+
+    assert await task == "ejected"
+    assert not them.upstreams[1].calls
+
+
+async def test_an_answer_that_has_begun_goes_on() -> None:
+    door = asyncio.Event()
+    them = Ward(FakeUpstream(Answer((b"o", door, b"k"))), FakeUpstream(OK))
+    task = asyncio.create_task(them.ask())
+    await settle()
+    them.alive["a"] = False
+    await them.look(2)
+    door.set()
+
+    assert await task == "a"
+
+
+async def test_a_client_that_leaves_is_no_ejection() -> None:
+    them = Ward(FakeUpstream(Answer((b"ok",), door=asyncio.Event())), FakeUpstream(OK))
+    task = asyncio.create_task(them.ask())
+    await settle()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    them.alive["a"] = False
+    await them.look(2)
+
+    assert not any(isinstance(event, UpstreamFailed) for event in them.events)
+
+
+async def test_where_most_are_silent_it_is_rather_the_probes() -> None:
+    them = ward(3)
+    them.alive.update(a=False, b=False)
+    await them.look(2)
+
+    assert await them.ask() == "a"
+
+
+async def test_a_refused_connection_is_told_at_the_next_look() -> None:
+    them = Ward(FakeUpstream(UpstreamError("a", "connect", "it failed"), OK), FakeUpstream(OK))
+    assert await them.ask() == "b"
+    assert [await them.ask() for _ in range(2)] == ["b", "b"]
+    await them.look()
+
+    assert them.turned() == [("a", "trial")]
+    assert await them.ask() == "a"
+
+
+async def test_the_second_probe_comes_at_once() -> None:
+    them = ward(2)
+    task = asyncio.create_task(them.watch.run())
+    await settle()
+    them.alive["a"] = False
+    them.clock.advance(EVERY)
+    await settle()
+    task.cancel()
+
+    assert them.turned() == [("a", "out")]
+
+
+@pytest.mark.parametrize(
+    ("url", "probe", "expected"),
+    [
+        ("http://10.0.0.1/v1", "auto", True),
+        ("https://api.example/v1", "auto", False),
+        ("https://api.example/v1", "/ready", True),
+        ("http://10.0.0.1/v1", "", False),
+    ],
+)
+def test_providers_are_left_alone(url: str, probe: str, expected: bool) -> None:
+    assert probed(Upstream(name="n", url=url, probe=probe)) is expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "alive"),
+    [
+        (b"HTTP/1.1 200 OK\r\n\r\n", True),
+        (b"HTTP/1.1 404 Not Found\r\n\r\n", True),
+        (b"HTTP/1.1 503 Service Unavailable\r\n\r\n", False),
+        (b"SSH-2.0-OpenSSH\r\n", False),
+        (b"HTTP/1.1 ???\r\n", False),
+        (b"", False),
+        (b"x" * 100_000, False),
+        (None, False),
+    ],
+)
+async def test_any_answer_but_a_servers_error_is_a_sign_of_life(
+    answer: bytes | None, alive: bool
+) -> None:
+    asked = []
+
+    async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readline())
+        if answer is None:  # it stands still
+            await asyncio.sleep(1)
+        else:
+            writer.write(answer)
+        writer.close()
+
+    server = await asyncio.start_server(play, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    probe = Probe(Upstream(name="n", url=f"http://127.0.0.1:{port}/v1", probe="/alive?x=1"))
+    told = await probe()
+    server.close()
+
+    assert told is alive
+    assert asked == [b"GET /alive?x=1 HTTP/1.1\r\n"]
+    assert await probe() is False
