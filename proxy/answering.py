@@ -106,7 +106,7 @@ class Answering:
     def _begun(self) -> None:
         """The first byte: many send the head of a stream long before it."""
         self._first = self._clock.mono()
-        self._place.route.computed()
+        self._place.route.computed(well=self.head.status < 300)
         if self.head.status < 300:
             media = (self.head.get("content-type") or "").partition(";")[0]
             self._place.flows(media, self._first - self._asked)

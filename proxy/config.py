@@ -177,6 +177,11 @@ class Routing(_Table, frozen=True):
     """What a miss costs others, as a multiple of what it costs itself; higher: more loyal."""
     zone_penalty: Annotated[float, msgspec.Meta(ge=0.0)] = 20_000.0
     """Tokens that a node of another zone has to be better by."""
+    prefill_tokens: Annotated[int, msgspec.Meta(ge=0)] = 2048
+    """Tokens in common with a prompt that the node is computing just now, from which on a call
+    waits for it instead of having them computed twice; 0: never."""
+    prefill_wait: Timeout = Timeout(2)
+    """For so long at most."""
     table_entries: Annotated[int, msgspec.Meta(ge=1)] = 200_000
     """Prefix boundaries remembered by each worker, of all nodes together; about 300 bytes each."""
     decisions: Annotated[int, msgspec.Meta(ge=0)] = 256

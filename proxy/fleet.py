@@ -147,6 +147,8 @@ class Fleet:
     ) -> Answering | UpstreamError:
         node, asked = place.node, self._clock.mono()
         try:
+            await place.route.turn()
+            asked = self._clock.mono()
             response = await self._sent(node, build, repeatable)
         except UpstreamError as error:
             self._emit(UpstreamFailed(node.name, error.kind))

@@ -23,6 +23,7 @@ from proxy.core.route import (
     least,
     prefix,
 )
+from proxy.prefill import Prefills
 from proxy.wish import Pick
 
 if TYPE_CHECKING:
@@ -71,11 +72,20 @@ class Route:
         """Whether what the node reports is of use."""
         self._queued = total - self.cached
         pick.node.queued += self._queued
+        self._lead = router.prefills.begin(pick)
 
-    def computed(self) -> None:
-        """The prompt is computed, or the call is over: only the first time counts."""
+    async def turn(self) -> None:
+        """Wait, briefly, for what the node computes for another call just now."""
+        if self._lead is not None:
+            await self._router.prefills.turn(self._lead)
+
+    def computed(self, *, well: bool = False) -> None:
+        """The prompt is computed, or the call is over: only the first time counts. `well`: with an
+        answer."""
         self._pick.node.queued -= self._queued
         self._queued = 0
+        if self._lead is not None:
+            self._router.prefills.end(self._lead, computed=well)
 
     def report(self, cached: float) -> None:
         """The node says what share of the prompt it had kept, in [0, 1]."""
@@ -107,6 +117,7 @@ class Router:
         self._zone = zone
         self._nodes, self._names = tuple(nodes), frozenset(node.name for node in nodes)
         self._prefixes = Prefixes([node.name for node in nodes], entries=settings.table_entries)
+        self.prefills = Prefills(settings.prefill_tokens, float(settings.prefill_wait))
         self._ring = Ring([(node.name, node.weight) for node in nodes])
         self._chance = chance or Random().random
         self._decisions: deque[Decision] = deque(maxlen=settings.decisions)

@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections import OrderedDict
 from typing import Any, Self
 
@@ -38,39 +39,50 @@ class Blocks:
         self._most = most
         self._kept: OrderedDict[bytes, None] = OrderedDict()
 
-    def take(self, prompt: bytes) -> int:
-        """Tokens of the prompt that are kept; afterwards all of it is."""
-        chain, parent = [], b""
-        for start in range(0, len(prompt) - BLOCK + 1, BLOCK):
-            parent = hashlib.sha256(parent + prompt[start : start + BLOCK]).digest()
-            chain.append(parent)
+    def held(self, prompt: bytes) -> int:
+        """Tokens of the prompt that are kept."""
         cached = 0
-        while cached < len(chain) and chain[cached] in self._kept:
-            cached += 1
-        for one in reversed(chain):
+        for one in _chain(prompt):
+            if one not in self._kept:
+                break
+            cached += BLOCK // TOKEN
+        return cached
+
+    def keep(self, prompt: bytes) -> None:
+        """All of it was computed."""
+        for one in reversed(_chain(prompt)):
             self._kept[one] = None
             self._kept.move_to_end(one)
         while len(self._kept) > self._most:
             self._kept.popitem(last=False)
-        return cached * BLOCK // TOKEN
+
+
+def _chain(prompt: bytes) -> list[bytes]:
+    chain, parent = [], b""
+    for start in range(0, len(prompt) - BLOCK + 1, BLOCK):
+        parent = hashlib.sha256(parent + prompt[start : start + BLOCK]).digest()
+        chain.append(parent)
+    return chain
 
 
 class Engine:
     """Answers chat completions."""
 
-    def __init__(self, rate: float, blocks: int, decode: float) -> None:
+    def __init__(self, rate: float, blocks: int, decode: float, batch: int) -> None:
         self._rate, self._decode = rate, decode
         self._blocks = Blocks(blocks)
-        self._turn = asyncio.Lock()
-        self.calls = 0
+        self._turn = asyncio.Semaphore(batch)
+        self.calls = self.computed = 0
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         self.calls += 1
         asked = orjson.loads(await request.read())
         prompt = b"".join(orjson.dumps([m["role"], m["content"]]) for m in asked["messages"])
         async with self._turn:
-            cached = self._blocks.take(prompt)
+            cached = self._blocks.held(prompt)
+            self.computed += len(prompt) // TOKEN - cached
             await asyncio.sleep((len(prompt) // TOKEN - cached) / self._rate)
+            self._blocks.keep(prompt)
         usage = {
             "prompt_tokens": len(prompt) // TOKEN,
             "completion_tokens": 1,
@@ -96,7 +108,7 @@ class Engine:
         return response
 
     async def stats(self, request: web.Request) -> web.Response:
-        return web.json_response({"calls": self.calls})
+        return web.json_response({"calls": self.calls, "computed": self.computed})
 
     async def health(self, request: web.Request) -> web.Response:
         return web.Response()
@@ -112,8 +124,9 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=100_000.0)
     parser.add_argument("--blocks", type=int, default=20_000)
     parser.add_argument("--decode", type=float, default=0.0)
+    parser.add_argument("--batch", type=int, default=1, help="prompts computed side by side")
     args = parser.parse_args()
-    engine = Engine(args.rate, args.blocks, args.decode)
+    engine = Engine(args.rate, args.blocks, args.decode, args.batch)
     app = web.Application(client_max_size=1 << 26)
     app.router.add_post("/v1/chat/completions", engine.complete)
     app.router.add_get("/stats", engine.stats)
@@ -128,6 +141,12 @@ class Running:
         self.port = free_port()
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
+
+    def stats(self) -> dict[str, int]:
+        """Calls so far, and tokens that were computed for them."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/stats", timeout=5) as answer:
+            told: dict[str, int] = orjson.loads(answer.read())
+        return told
 
     @property
     def url(self) -> str:

@@ -208,3 +208,27 @@ async def test_a_frozen_engine_is_left_out_and_its_calls_are_answered_elsewhere(
     assert frozen in {got.get("x-upstream-node") for got in back}
     turns = [(line["node"], line["state"]) for line in gateway.log() if line["event"] == "node"]
     assert turns[:2] == [(frozen, "out"), (frozen, "trial")]
+
+
+@pytest.mark.timeout(90)
+async def test_a_herd_has_its_prompt_computed_once(start: Start, redis: RedisServer) -> None:
+    """Four gateways, fifty clients each, none served from the cache; engines that would compute
+    the same prompt many times side by side."""
+    with ExitStack() as stack:
+        options = ("--batch", "100", "--rate", "20000")
+        engines = [stack.enter_context(Running(*options)) for _ in range(4)]
+        patient = {"routing": {"prefill_wait": "8s"}}  # so many clients on a busy machine
+        settings = fleet.merged(fleet.merged(before(engines), fleet.PATIENT), patient)
+        gateways = await asyncio.to_thread(fleet.gateways, start, redis.url, 4, settings)
+        asked, off = chat("word " * 20_000, "go", stream=True), ("x-cache", "off")
+        sent = [post(one.port, KEY, asked, off) for one in gateways for _ in range(50)]
+        got = await asyncio.gather(*sent)
+        stats = [one.stats() for one in engines]
+
+    assert [one.status for one in got] == [200] * 200
+    assert sum(one["calls"] for one in stats) == 200
+    computing = [one["computed"] for one in stats if one["computed"] > 10_000]
+    assert len(computing) <= 2
+    # Each gateway has at most one call ahead at a node; the last block, of 128 tokens, is never
+    # kept before it is full.
+    assert sum(computing) <= 4 * 25_100 + 200 * 128
