@@ -18,12 +18,14 @@ CAPACITY: Final = 2_000_000
 _LEAST: Final = 16_384
 _MOST: Final = 1_000_000_000
 """Tokens; corrections leave a node's capacity between these, or where it was set beyond them."""
-_STEP: Final = 0.03
-"""By which a node's capacity is corrected each time it kept less, or more, than was thought."""
+_STEP: Final = 0.1
+"""By which a node's capacity is corrected each time it kept less, or more, than was thought. The
+first guess is off by much, and what is far too large costs the slowest answers."""
 _SLACK: Final = 256
 """Tokens by which a report may differ from what was thought: engines keep whole blocks."""
-_LOST: Final = 2
-"""Reports in a row of nothing, where much was held, after which a node counts as restarted."""
+_LOST: Final = 8
+"""Reports in a row of nothing, where much was held, after which a node counts as restarted. A few
+say no more than that old prompts were driven out whole."""
 
 
 class Held:
@@ -100,13 +102,18 @@ class Prefixes:
             self._correct(held, 1 - _STEP)
             held.lost = held.lost + 1 if tokens < 1 else 0
             if held.lost >= _LOST:
+                self._correct(held, (1 - _STEP) ** -_LOST)  # it was not for want of room
                 self.forget(name)
                 self.put(name, chain)
         else:
             if thought > _SLACK:
                 held.lost = 0
-            if tokens > thought + _SLACK:
-                self._correct(held, 1 + _STEP)
+            # Up to the next boundary more is no surprise: what another prompt has in common with
+            # this one ends where it likes. That boundary itself was thought to be gone.
+            if expected < len(chain):
+                least = min(chain[expected].tokens + _SLACK, chain[-1].tokens)
+                if tokens >= least:
+                    self._correct(held, 1 + _STEP)
 
     def forget(self, name: str) -> None:
         """The node began anew: it holds nothing."""

@@ -25,7 +25,7 @@ Reason: TypeAlias = Literal["hit", "spill", "cold", "ring", "least", "random"]
 """hit: the node holds as much of the prompt as any; spill: another holds more, and has more to do;
 cold: none holds anything."""
 
-A: Final = 2.0
+A: Final = 4.0
 """What a miss costs those who wait behind it and those whose prefixes it drives out."""
 _TIE: Final = 256.0
 """Tokens; costs that differ by less are equal: a node computes so many while its load is told."""

@@ -213,7 +213,7 @@ def ablations(routers: Iterable[int]) -> dict[str, Routers]:
     """The gateway without some part of itself, by name."""
     cases = {
         "a = 0": Routers(a=0.0),
-        "a = 4": Routers(a=4.0),
+        "a = 2": Routers(a=2.0),
         "no feedback": Routers(feedback=False),
     }
     for count in routers:
