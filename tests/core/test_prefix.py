@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from proxy.core.endpoint import Endpoint
@@ -316,6 +316,15 @@ def test_inline_pictures_count_by_digest_and_not_by_size() -> None:
     assert made(pictured(b"a" * 600, blanks=True)) == made(pictured(b"a" * 600))
 
 
+def test_a_picture_that_lies_elsewhere_is_told_by_its_address() -> None:
+    one, other = (
+        made(chat([{"type": "image_url", "image_url": {"url": f"https://example.com/{name}"}}]))
+        for name in "ab"
+    )
+
+    assert shared(one, other) == 0
+
+
 @given(messages.filter(bool), st.dictionaries(texts, values, max_size=3), st.randoms())
 def test_spelling_does_not_count(
     asked_for: list[dict[str, Any]], more: dict[str, Any], chance: Any
@@ -451,12 +460,13 @@ def test_what_is_written_alike_is_not_the_same(what: str) -> None:
     assert made(one).chain[-1].digest != made(other).chain[-1].digest
 
 
-segments = st.lists(
-    st.tuples(st.sampled_from([b"", b"a", b"ab"]), st.binary(min_size=1, max_size=3))
-)
+pieces = st.sampled_from([b"a", b"b", b"ab", b"ba", b"\x01a"])
+segments = st.lists(st.tuples(st.sampled_from([b"", b"a", b"ab"]), pieces), max_size=3)
 
 
 @given(segments, segments)
+@example([(b"a", b"b")], [(b"", b"ab")])
+@example([(b"", b"ab")], [(b"", b"a"), (b"", b"b")])
 def test_segments_do_not_run_into_each_other(
     one: list[tuple[bytes, bytes]], other: list[tuple[bytes, bytes]]
 ) -> None:
