@@ -577,7 +577,8 @@ def test_a_prompt_of_tokens_is_one_long_text() -> None:
 
     assert len(one.chain) == 8
     assert shared(one, other) == 6
-    assert one != made({"prompt": json.dumps(tokens)}, Endpoint.COMPLETIONS)
+    text = json.dumps(tokens, separators=(",", ":"))
+    assert shared(one, made({"prompt": text[:-1]}, Endpoint.COMPLETIONS)) == 0
 
 
 def test_a_first_question_that_comes_very_late_still_has_a_lasting_name() -> None:

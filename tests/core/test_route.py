@@ -195,6 +195,7 @@ def test_the_least_is_the_one_with_the_fewest_calls(running: list[int], at: int)
         ([3.0, 1.0], 0.75, 1),
         ([0.0, 1.0], 0.0, 1),
         ([1.0, 0.0, 1.0], 0.5, 2),
+        ([0.7, 2.7], nextafter(1.0, 0.0), 1),
         ([0.1] * 10, nextafter(1.0, 0.0), 9),
     ],
 )
