@@ -13,6 +13,7 @@ from proxy.core.events import PrefixReported, Routed
 from proxy.core.limiter import Limiter
 from proxy.core.message import Call
 from proxy.core.prefix import Prompt, chained
+from proxy.core.prefixes import LOST
 from proxy.fleet import Fleet
 from proxy.node import Node
 from proxy.ports import UpstreamError
@@ -112,9 +113,9 @@ async def test_what_is_yet_to_be_computed_there_is_weighed() -> None:
     fleet = depot(2)
     home, _, _ = await fleet.ask(long("a"))
     at = "ab".index(home)
-    fleet.nodes[at].queued = 6500.0
+    fleet.nodes[at].queued = 10_500.0
     spilled = await fleet.ask(long("a"), "x")
-    fleet.nodes[at].queued = 5500.0
+    fleet.nodes[at].queued = 9500.0
     stayed = await fleet.ask(long("a"), long("y"))
 
     assert spilled[:2] == ("ab"[1 - at], "spill")
@@ -154,16 +155,16 @@ async def test_no_load_is_left_behind(how: str) -> None:
 
 
 async def test_what_a_node_reports_replaces_what_was_thought() -> None:
-    """Twice nothing where much was thought to be there: the node was restarted."""
+    """Again and again nothing where much was thought to be there: the node was restarted."""
     fleet = depot(1, telling(0))
     thought = []
-    for texts in ("b", "a", "ax", "b", "axy", "b"):
+    for texts in ("b", *["a"] * (LOST + 1), "ax", "b"):
         _, _, cached = await fleet.ask(*(long(text) for text in texts))
         thought.append(cached)
     told = [event for event in fleet.events if isinstance(event, PrefixReported)]
 
-    assert thought == [0, 0, 2000, 2000, 0, 2000]
-    assert [event.reported for event in told] == [0] * 6
+    assert thought == [0, 0, *[2000] * LOST, 2000, 0]
+    assert [event.reported for event in told] == [0] * len(thought)
     assert [event.predicted for event in told] == thought
 
 
@@ -247,7 +248,7 @@ async def test_decisions_tell_every_candidates_cost() -> None:
     last, first = fleet.router.decisions()
     costs = {one.node: one.cost for one in last.considered}
 
-    assert costs == {home: 3.0, "ba"["ab".index(home)]: 6003.0}
+    assert costs == {home: 5.0, "ba"["ab".index(home)]: 10_005.0}
     assert (first.reason, last.reason, last.node, last.tokens) == ("cold", "hit", home, 2001)
     assert len(first.prefix) == 8
     assert first.prefix == last.prefix

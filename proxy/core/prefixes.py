@@ -23,9 +23,11 @@ _STEP: Final = 0.1
 first guess is off by much, and what is far too large costs the slowest answers."""
 _SLACK: Final = 256
 """Tokens by which a report may differ from what was thought: engines keep whole blocks."""
-_LOST: Final = 8
+LOST: Final = 8
 """Reports in a row of nothing, where much was held, after which a node counts as restarted. A few
 say no more than that old prompts were driven out whole."""
+_AT_ONCE: Final = 1024
+"""Boundaries of a forgotten node that are cleared with each prompt: more than any prompt adds."""
 
 
 class Held:
@@ -60,18 +62,21 @@ class Prefixes:
         """By boundary, the bits of the nodes that hold it: one look-up, however many nodes."""
         self._entries = max(1, entries // max(1, len(self._held)))
         self._adapts = adapts
+        self._gone: list[tuple[Held, OrderedDict[bytes, int]]] = []
+        """What forgotten nodes held and is not yet out of `owners`: it is cleared bit by bit."""
 
     def depths(self, names: Sequence[str], chain: Sequence[Boundary]) -> list[int]:
         """Of each node, how many boundaries of the chain it holds, counted to the deepest one."""
         bits = [self._held[name].bit for name in names]
         found, left, owners = [0] * len(bits), sum(bits), self._owners
         for depth in range(len(chain), 0, -1):
-            new = owners.get(chain[depth - 1][0], 0) & left
+            digest = chain[depth - 1][0]
+            new = owners.get(digest, 0) & left
             if new:
-                left &= ~new
                 for at, bit in enumerate(bits):
-                    if new & bit:
+                    if new & bit and digest in self._held[names[at]].boundaries:
                         found[at] = depth
+                        left &= ~bit
                 if not left:
                     break
         return found
@@ -91,6 +96,7 @@ class Prefixes:
                 held.tokens += size
                 owners[digest] = owners.get(digest, 0) | held.bit
         self._trim(held)
+        self._clear()
 
     def report(self, name: str, chain: Sequence[Boundary], expected: int, cached: float) -> None:
         """The node says what share of the prompt it had kept: `cached` in [0, 1], where the first
@@ -101,8 +107,8 @@ class Prefixes:
         if tokens < thought - _SLACK:
             self._correct(held, 1 - _STEP)
             held.lost = held.lost + 1 if tokens < 1 else 0
-            if held.lost >= _LOST:
-                self._correct(held, (1 - _STEP) ** -_LOST)  # it was not for want of room
+            if held.lost >= LOST:
+                self._correct(held, (1 - _STEP) ** -LOST)  # it was not for want of room
                 self.forget(name)
                 self.put(name, chain)
         else:
@@ -118,9 +124,10 @@ class Prefixes:
     def forget(self, name: str) -> None:
         """The node began anew: it holds nothing."""
         held = self._held[name]
-        while held.boundaries:
-            self._drop(held)
-        held.lost = 0
+        if held.boundaries:
+            self._gone.append((held, held.boundaries))
+            held.boundaries = OrderedDict()
+        held.tokens = held.lost = 0
         held.epoch += 1
 
     def stats(self, name: str) -> tuple[int, int, float, int]:
@@ -139,12 +146,28 @@ class Prefixes:
         while known and (held.tokens > held.capacity or len(known) > self._entries):
             self._drop(held)
 
+    def _clear(self) -> None:
+        """Some of what is gone."""
+        for _ in range(_AT_ONCE if self._gone else 0):
+            held, boundaries = self._gone[-1]
+            digest, _ = boundaries.popitem()
+            if digest not in held.boundaries:
+                self._disown(held, digest)
+            if not boundaries:
+                self._gone.pop()
+                if not self._gone:
+                    break
+
     def _drop(self, held: Held) -> None:
         digest, tokens = held.boundaries.popitem(last=False)
         held.tokens -= tokens
-        if others := self._owners[digest] & ~held.bit:
+        self._disown(held, digest)
+
+    def _disown(self, held: Held, digest: bytes) -> None:
+        owners = self._owners.get(digest, 0)
+        if others := owners & ~held.bit:
             self._owners[digest] = others
-        else:
+        elif owners:
             del self._owners[digest]
 
     def __repr__(self) -> str:

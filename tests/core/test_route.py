@@ -73,8 +73,8 @@ def test_a_node_costs_what_waits_there_and_what_the_prompt_adds(
     assert prefix([one], PROMPT, a).costs == (cost,)
 
 
-def test_a_miss_costs_three_times_its_tokens_unless_told_otherwise() -> None:
-    assert prefix([Candidate("n")], PROMPT) == Choice(0, "cold", (30_000.0,))
+def test_a_miss_costs_five_times_its_tokens_unless_told_otherwise() -> None:
+    assert prefix([Candidate("n")], PROMPT) == Choice(0, "cold", (50_000.0,))
 
 
 @given(candidate_lists)
@@ -119,7 +119,7 @@ def test_the_order_of_candidates_does_not_count(candidates: list[Candidate], cha
 def test_the_least_cost_wins_then_the_deepest(
     candidates: list[Candidate], at: int, reason: str
 ) -> None:
-    choice = prefix(candidates, PROMPT)
+    choice = prefix(candidates, PROMPT, 2.0)
 
     assert (choice.at, choice.reason) == (at, reason)
 
