@@ -191,17 +191,18 @@ async def test_a_stream_tells_too_and_a_coded_answer_does_not() -> None:
 
 async def test_a_node_that_cannot_be_reached_holds_nothing_when_it_is_back() -> None:
     fleet = depot(2)
-    home, _, _ = await fleet.ask(long("a"))
-    upstream = fleet.nodes["ab".index(home)].upstream
+    homes = {name: (await fleet.ask(long(name)))[0] for name in "stuvwxyz"}
+    lost, kept = homes["s"], "ba"["ab".index(homes["s"])]
+    upstream = fleet.nodes["ab".index(lost)].upstream
     assert isinstance(upstream, FakeUpstream)
-    upstream.script = [UpstreamError(home, "connect", "it failed")]
-    away = await fleet.ask(long("a"), "x")
+    assert set(homes.values()) == {"a", "b"}
+    upstream.script = [UpstreamError(lost, "connect", "it failed")]
+    away = await fleet.ask(long("s"), "and then?")
     upstream.script = [Answer((b"ok",))]
-    upstream.calls.clear()
-    back = await fleet.ask(long("a"), "x", "y")
+    again = {name: (await fleet.ask(long(name)))[1:] for name in homes if name != "s"}
 
-    assert away[1] == "failover"
-    assert back[:2] == (away[0], "hit")
+    assert away[:2] == (kept, "failover")
+    assert again == {name: ("hit", 2000) if homes[name] == kept else ("cold", 0) for name in again}
 
 
 async def test_a_node_without_room_is_passed_over_for_that_call() -> None:
