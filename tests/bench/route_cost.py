@@ -1,0 +1,118 @@
+"""What routing costs a miss: the chain of a prompt, a decision, and the memory of a million
+boundaries.
+
+    python -m tests.bench.route_cost [--nodes N] [--boundaries N]
+
+Medians of repeated runs in this process, in microseconds; a miss before a single node pays none of
+it. Exit code 1: a decision took 200 us or more, or an 8k-token prompt a millisecond.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from statistics import median
+from typing import TYPE_CHECKING
+
+import orjson
+
+from proxy.config import Config
+from proxy.core.controls import Controls
+from proxy.core.endpoint import Endpoint
+from proxy.core.entry import Tenant
+from proxy.core.prefix import Boundary, Prompt, prompt
+from proxy.core.prefixes import Prefixes
+from proxy.core.request import Request
+from proxy.core.route import Candidate, prefix
+from proxy.core.rules import rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_TARGETS = {"decision": 200.0, "8k tokens": 1000.0}
+
+
+def micros(run: Callable[[], object], times: int = 200) -> float:
+    """The median of so many runs."""
+    taken = []
+    for _ in range(times):
+        began = time.perf_counter()
+        run()
+        taken.append(time.perf_counter() - began)
+    return 1e6 * median(taken)
+
+
+def body(messages: int, size: int) -> bytes:
+    turns = [{"role": "user", "content": os.urandom(size // 2).hex()} for _ in range(messages)]
+    return orjson.dumps({"model": "m", "messages": turns})
+
+
+def request() -> Request:
+    """As `receive` makes them."""
+    return Request(
+        endpoint=Endpoint.CHAT,
+        tenant=Tenant(b"t" * 16),
+        tenant_name="",
+        credential=None,
+        model="m",
+        controls=Controls(),
+        codings=frozenset(),
+    )
+
+
+def resident() -> int:
+    """Bytes that this process has in memory."""
+    with open("/proc/self/statm", encoding="ascii") as held:
+        return int(held.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def filled(nodes: list[str], boundaries: int) -> tuple[Prefixes, int]:
+    """All nodes with as many as they may have, and what that takes."""
+    before, table = resident(), Prefixes(nodes, entries=boundaries, capacity=1e12)
+    for _ in range(boundaries // 8 // len(nodes) + 1):
+        for name in nodes:
+            chain = [Boundary(os.urandom(16), 512 * depth) for depth in range(1, 9)]
+            table.put(name, chain)
+    return table, resident() - before
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="What routing costs a miss.")
+    parser.add_argument("--nodes", type=int, default=64)
+    parser.add_argument("--boundaries", type=int, default=1_000_000)
+    args = parser.parse_args()
+    known, asked, told = rules(Config(), {}), request(), {}
+    for name, sent in (
+        ("8k tokens, 8 messages", body(8, 4096)),
+        ("100 kB, 1 message", body(1, 100_000)),
+        ("100 kB, 20 messages", body(20, 5000)),
+    ):
+        made = prompt(sent, asked, known)
+        assert made is not None
+        told[name] = micros(lambda sent=sent: prompt(sent, asked, known))  # type: ignore[misc]
+        parsing = micros(lambda sent=sent: orjson.loads(sent))  # type: ignore[misc]
+        print(f"{name:28} {told[name]:8.0f} us, of which orjson would parse {parsing:.0f}")
+    names = [f"node-{at}" for at in range(args.nodes)]
+    table, held = filled(names, args.boundaries)
+    long = prompt(body(40, 2000), asked, known)
+    assert long is not None
+
+    def decide(long: Prompt = long) -> object:
+        depths = table.depths(names, long.chain)
+        return prefix([Candidate(n, d) for n, d in zip(names, depths, strict=True)], long)
+
+    cold = micros(decide)
+    table.put(names[3], long.chain)
+    warm = micros(decide)
+    told["decision"] = max(cold, warm)
+    print(f"decision, {args.nodes} nodes          cold {cold:.0f} us, warm {warm:.0f} us")
+    print(f"{table!r}: {held / 1e6:.0f} MB")
+    missed = [name for name, most in _TARGETS.items() for n in told if name in n and told[n] > most]
+    print("missed: " + ", ".join(missed) if missed else "all targets met")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
