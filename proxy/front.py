@@ -155,7 +155,7 @@ class Front:
             self.fleet,
             keeper,
             self._quotas,
-            prompted=partial(prompt, rules=rules),
+            prompted=lambda body, request, hints: prompt(body, request, rules, hints),
             stripped=rules.control_names,
             clock=clock,
             emit=emit,

@@ -9,6 +9,7 @@ import msgspec
 
 from proxy.core import embeddings
 from proxy.core.batch import members, whole
+from proxy.core.context import Hints, hints
 from proxy.core.delivery import wanted
 from proxy.core.events import StoreSkipped
 from proxy.core.headers import with_credential, without
@@ -45,7 +46,7 @@ class Origin:
         keeper: Keeper,
         quotas: Quotas,
         *,
-        prompted: Callable[[bytes, Request], Prompt | None],
+        prompted: Callable[[bytes, Request, Hints], Prompt | None],
         stripped: frozenset[str],
         clock: Clock,
         emit: Emit,
@@ -115,7 +116,9 @@ class Origin:
         build = partial(self._call, arrival, request, body, counted=counted)
         tenant, quotas = request.tenant, self._quotas
         reserved = quotas.reserve(tenant, estimate(body, request.longest)) if quotas.limited else 0
-        prompt = self._prompted(body, request) if self._fleet.routes(request.model) else None
+        prompt = None
+        if self._fleet.routes(request.model):
+            prompt = self._prompted(body, request, hints(arrival.id, arrival.headers))
         try:
             upstream = await self._fleet.send(
                 request.model, build, sticky=sticky, tenant=tenant, prompt=prompt

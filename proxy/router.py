@@ -6,15 +6,13 @@ from collections import deque
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from proxy.config import Routing
 from proxy.core.events import PrefixReported, Routed
 from proxy.core.prefixes import Prefixes
 from proxy.core.route import (
     Candidate,
     Choice,
-    Considered,
+    Decision,
     Load,
     News,
     Ring,
@@ -39,23 +37,6 @@ _PROMPTED: Final = frozenset(("prefix", "ring"))
 _NEWS: Final = 512
 """Calls that other gateways are told of in one go; of more, the last ones."""
 _IDLE: Final = Load(0.0, 0)
-
-
-class Decision(msgspec.Struct):
-    """Why a call went where it went."""
-
-    at: float
-    """Unix seconds."""
-    model: str
-    prefix: str
-    """8 hex digits of the conversation's fingerprint."""
-    tokens: int
-    """Of the prompt, estimated."""
-    node: str
-    reason: str
-    considered: tuple[Considered, ...]
-    reported: int | None = None
-    """Tokens that the node says it had kept, in the measure of `tokens`; None: it did not say."""
 
 
 class Route:
@@ -120,7 +101,7 @@ class Router:
         self.prefills = Prefills(settings.prefill_tokens, float(settings.prefill_wait))
         self._ring = Ring([(node.name, node.weight) for node in nodes])
         self._chance = chance or Random().random
-        self._decisions: deque[Decision] = deque(maxlen=settings.decisions)
+        self._decisions: deque[tuple[Decision, Prompt]] = deque(maxlen=settings.decisions)
         self._elsewhere: dict[str, Load] = {}
         """What the other gateways have waiting at each node."""
         self._news: deque[News] | None = None
@@ -157,8 +138,9 @@ class Router:
                 pick.node.name,
                 pick.reason,
                 pick.considered,
+                prompt.hints.request,
             )
-            self._decisions.append(decision)
+            self._decisions.append((decision, prompt))
         if pick.considered:
             self._emit(Routed(pick.node.name, pick.reason))
         return Route(self, pick, decision)
@@ -175,6 +157,17 @@ class Router:
         """A node holds nothing any more."""
         self._prefixes.forget(node.name)
         self._tell(News(node.name, None))
+
+    def prompt(self, request: str) -> tuple[Prompt, dict[str, int]] | None:
+        """Of a request whose decision is shown, and how many tokens of it each node is thought to
+        hold."""
+        for decision, prompt in reversed(self._decisions):
+            if decision.request == request:
+                names = [node.name for node in self._nodes]
+                depths = self._prefixes.depths(names, prompt.chain)
+                held = [prompt.chain[depth - 1].tokens if depth else 0 for depth in depths]
+                return prompt, dict(zip(names, held, strict=True))
+        return None
 
     def share(self) -> None:
         """From now on somebody takes what is `told`."""
@@ -216,7 +209,7 @@ class Router:
 
     def decisions(self) -> list[Decision]:
         """The last ones, newest first."""
-        return list(reversed(self._decisions))
+        return [decision for decision, _ in reversed(self._decisions)]
 
     def _choice(self, candidates: Sequence[Candidate], prompt: Prompt | None) -> Choice:
         match self._settings.policy:

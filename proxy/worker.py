@@ -15,6 +15,7 @@ from aiohttp import web
 from proxy.adapters import admin
 from proxy.adapters.sockets import listening
 from proxy.core.events import Evicted, TierFailed, TierMeasured
+from proxy.core.layers import tree
 from proxy.core.summary import summary
 from proxy.ports import StoreError
 
@@ -109,6 +110,7 @@ class Worker:
             metrics=self._parts.metrics.exposition,
             stats=self._stats,
             decisions=self._decisions,
+            context=self._context,
             purge=self._purge,
         )
         application = admin.application(operations, self._parts.token)
@@ -138,6 +140,22 @@ class Worker:
 
     def _decisions(self) -> list[dict[str, object]]:
         return [msgspec.to_builtins(one) for one in self._parts.fleet.router.decisions()]
+
+    def _context(self, request: str) -> dict[str, object] | None:
+        if (found := self._parts.fleet.router.prompt(request)) is None:
+            return None
+        prompt, held = found
+        layers = tree(prompt)
+        return {
+            "request": request,
+            "layers": [
+                {"name": one.name, "tokens": one.tokens, "sha256": one.digest.hex()}
+                for one in layers
+            ],
+            "key": b"".join(one.digest for one in layers).hex(),
+            "boundaries": [(one.digest.hex(), one.tokens) for one in prompt.chain],
+            "held": held,
+        }
 
     def _stats(self) -> dict[str, object]:
         return {

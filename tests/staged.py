@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -185,7 +184,7 @@ class Stage:
             self.fleet,
             keeper,
             self.quotas,
-            prompted=partial(prompt, rules=rules),
+            prompted=lambda body, request, hints: prompt(body, request, rules, hints),
             stripped=names,
             clock=clock,
             emit=emit,

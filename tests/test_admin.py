@@ -58,6 +58,7 @@ async def opened(gateway: Gateway) -> AsyncIterator[Open]:
             metrics=lambda: b"hotprefix_workers 1.0\n",
             stats=lambda: {"workers": 1},
             decisions=lambda: [{"node": "gpu-1", "reason": "hit"}],
+            context={"req_1": {"key": "00ff"}}.get,
             purge=gateway.purge,
         )
         client = TestClient(TestServer(application(operations, token)))
@@ -256,6 +257,16 @@ async def test_decisions_are_shown_with_the_worker_that_made_them(opened: Open) 
     }
 
 
+async def test_the_tree_of_a_request_is_shown_while_its_decision_is(opened: Open) -> None:
+    client = await opened()
+    known = await client.get("/admin/context/req_1")
+    unknown = await client.get("/admin/context/req_2")
+
+    assert await known.json() == {"pid": os.getpid(), "key": "00ff"}
+    assert unknown.status == 404
+    assert (await unknown.json())["error"]["code"] == "decision_not_found"
+
+
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
 async def test_probes_need_no_token(opened: Open, path: str) -> None:
     assert (await (await opened("operator-secret")).get(path)).status == 200
@@ -263,7 +274,7 @@ async def test_probes_need_no_token(opened: Open, path: str) -> None:
 
 def test_an_empty_token_is_refused_at_the_start(gateway: Gateway) -> None:
     """A variable that is named but not set must not open the port to `Bearer` and nothing."""
-    operations = Operations(gateway.ready, bytes, dict, list, gateway.purge)
+    operations = Operations(gateway.ready, bytes, dict, list, lambda name: None, gateway.purge)
 
     with pytest.raises(ValueError, match="token"):
         application(operations, "")

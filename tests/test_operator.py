@@ -30,7 +30,11 @@ async def nothing(key: Key | None) -> bool:
     return True
 
 
-OPERATIONS = Operations(lambda: True, bytes, lambda: {"workers": 2.0}, list, nothing)
+def unknown(name: str) -> None:
+    """No request is known."""
+
+
+OPERATIONS = Operations(lambda: True, bytes, lambda: {"workers": 2.0}, list, unknown, nothing)
 
 
 class Running:
@@ -58,7 +62,7 @@ class Running:
 async def running(tmp_path: Path) -> AsyncIterator[Running]:
     running = Running(tmp_path / "hotprefix.toml")
     numbers = {"workers": 2.0, "hit_ratio": 0.75, "tiers": {"disk": {"bytes": 1234567.0}}}
-    operations = Operations(lambda: True, bytes, lambda: numbers, list, running.purge)
+    operations = Operations(lambda: True, bytes, lambda: numbers, list, unknown, running.purge)
     async with TestServer(application(operations, None)) as server:
         running.config.write_text(f"[admin]\nport = {server.port}\n")
         yield running

@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from proxy.config import Routing
+from proxy.core.context import Hints
 from proxy.core.events import PrefixReported, Routed
 from proxy.core.limiter import Limiter
 from proxy.core.message import Call
@@ -253,6 +254,33 @@ async def test_decisions_tell_every_candidates_cost() -> None:
     assert (first.reason, last.reason, last.node, last.tokens) == ("cold", "hit", home, 2001)
     assert len(first.prefix) == 8
     assert first.prefix == last.prefix
+
+
+async def test_a_session_that_is_named_stays_together_where_nodes_are_equal() -> None:
+    fleet = depot(4)
+    homes: dict[str, set[str]] = {}
+    for session in "abcdefgh":
+        for i in range(5):
+            prompt = turns(f"{session} {i}")._replace(hints=Hints(session=session))
+            answer = await fleet.send(prompt)
+            await answer.aclose()
+            homes.setdefault(session, set()).add(answer.node)
+
+    assert {len(nodes) for nodes in homes.values()} == {1}
+    assert len(set.union(*homes.values())) > 1
+
+
+async def test_the_prompt_of_a_decision_is_found_by_its_request() -> None:
+    fleet = depot(2)
+    for name in ("req_1", "req_2"):
+        answer = await fleet.send(turns(long(name))._replace(hints=Hints(request=name)))
+        await answer.aclose()
+    found = fleet.router.prompt("req_1")
+    assert found is not None
+
+    assert found[0].chain == turns(long("req_1")).chain
+    assert sorted(found[1].values()) == [0, 2000]
+    assert fleet.router.prompt("req_3") is None
 
 
 async def test_decisions_are_bounded() -> None:

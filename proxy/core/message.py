@@ -23,6 +23,8 @@ class Arrival(msgspec.Struct, frozen=True):
     """Raw, without the question mark."""
     headers: Headers
     body: bytes
+    id: str = ""
+    """By which answers and logs know it; no part of what it asks."""
 
 
 class Head(msgspec.Struct, frozen=True):

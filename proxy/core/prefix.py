@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from blake3 import blake3
 
 from proxy.core import canonical, media
+from proxy.core.context import Hints
 from proxy.core.endpoint import Endpoint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from proxy.core.canonical import Fields
     from proxy.core.request import Request
@@ -41,6 +42,9 @@ _LAST: Final = 448
 the next turn goes on. What lies between them counts together."""
 
 
+_NO_HINTS: Final = Hints()
+
+
 class Boundary(NamedTuple):
     """The prompt up to here."""
 
@@ -57,12 +61,16 @@ class Prompt(NamedTuple):
     anchor: int
     """The boundary that names the conversation: the end of its first question."""
 
+    layers: tuple[int, int, int] = (0, 0, 0)
+    """Boundaries up to the end of tools and system, of developer messages, of the earlier turns."""
+    hints: Hints = Hints()
+
     @property
     def tokens(self) -> int:
         return self.chain[-1].tokens
 
 
-def prompt(body: bytes, request: Request, rules: Rules) -> Prompt | None:
+def prompt(body: bytes, request: Request, rules: Rules, hints: Hints = _NO_HINTS) -> Prompt | None:
     """The prompt of a request body; None: it has none that a node would keep.
 
     In the order in which engines lay it out: what changes the template, tools, system, messages.
@@ -78,7 +86,8 @@ def prompt(body: bytes, request: Request, rules: Rules) -> Prompt | None:
         fields = media.by_content(fields, remote=True)
         if b'"cache_control"' in body:
             fields = _unmarked(fields)
-        return chained(_root(fields, request, rules), _segments(fields, names))
+        made = chained(_root(fields, request, rules), _segments(fields, names))
+        return None if made is None else made._replace(hints=hints)
     except (ValueError, RecursionError):
         return None
 
@@ -94,6 +103,7 @@ def chained(root: Iterable[bytes], segments: Iterable[tuple[bytes, bytes]]) -> P
         hasher.update(part)
     parent, size, anchor = hasher.digest(length=_DIGEST), 0, -1
     chain: list[Boundary] = []
+    ends: list[tuple[bytes, int]] = []
     for role, text in segments:
         start, length = 0, len(text)
         step = _PIECE if length > _LONG else length
@@ -105,16 +115,40 @@ def chained(root: Iterable[bytes], segments: Iterable[tuple[bytes, bytes]]) -> P
             chain.append(Boundary(parent, (size + end + _TOKEN - 1) // _TOKEN))
             opening, start, step = parent + _GOES_ON, end, 2 * step
         size += length
+        ends.append((role, len(chain)))
         if anchor < 0 and role == b"user":
             anchor = len(chain) - 1
     if not chain:
         return None
-    anchor = len(chain) - 1 if anchor < 0 else anchor
-    if (cut := len(chain) - _LAST) > _FIRST:
-        del chain[_FIRST:cut]
-        # A question that late begins nothing: the last boundary before it that stays names it.
-        anchor = min(anchor, _FIRST - 1)
-    return Prompt(tuple(chain), anchor)
+    anchor, layers = len(chain) - 1 if anchor < 0 else anchor, _layers(ends)
+    made = Prompt(tuple(chain), anchor, layers)
+    return made if len(chain) <= _FIRST + _LAST else _cut(made)
+
+
+def _cut(whole: Prompt) -> Prompt:
+    """The beginning and the end of a very long chain."""
+    chain, missing = whole.chain, len(whole.chain) - _FIRST - _LAST
+    first, second, third = (
+        end if end <= _FIRST else max(_FIRST, end - missing) for end in whole.layers
+    )
+    # A question that late begins nothing: the last boundary before it that stays names it.
+    anchor = min(whole.anchor, _FIRST - 1)
+    return Prompt(chain[:_FIRST] + chain[-_LAST:], anchor, (first, second, third))
+
+
+def _layers(ends: Sequence[tuple[bytes, int]]) -> tuple[int, int, int]:
+    """Where the layers end, by the roles of the segments and where those end."""
+    earlier, at = ends[:-1], 0
+    marks = []
+    for roles in (_GLOBAL, _PROJECT):
+        while at < len(earlier) and earlier[at][0] in roles:
+            at += 1
+        marks.append(earlier[at - 1][1] if at else 0)
+    return marks[0], marks[1], earlier[-1][1] if earlier else 0
+
+
+_GLOBAL: Final = frozenset((b"tools", b"functions", b"system"))
+_PROJECT: Final = frozenset((b"developer",))
 
 
 _MESSAGES: Final = {

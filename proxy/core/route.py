@@ -79,6 +79,25 @@ class Considered(msgspec.Struct, frozen=True):
     running: int
 
 
+class Decision(msgspec.Struct):
+    """Why a call went where it went."""
+
+    at: float
+    """Unix seconds."""
+    model: str
+    prefix: str
+    """8 hex digits of the conversation's fingerprint."""
+    tokens: int
+    """Of the prompt, estimated."""
+    node: str
+    reason: str
+    considered: tuple[Considered, ...]
+    request: str = ""
+    """The id of the request that it was made for."""
+    reported: int | None = None
+    """Tokens that the node says it had kept, in the measure of `tokens`; None: it did not say."""
+
+
 class Choice(NamedTuple):
     """The node to ask, and why."""
 
@@ -110,9 +129,12 @@ def prefix(candidates: Sequence[Candidate], prompt: Prompt, a: float = A) -> Cho
 
 def _meeting(equal: Sequence[int], candidates: Sequence[Candidate], prompt: Prompt) -> int:
     """By rendezvous hashing on the first boundary that none of them holds: what many prompts have
-    in common, such as a system prompt, does not bring them all to one node."""
+    in common, such as a system prompt, does not bring them all to one node. A session that the
+    client names stays together."""
     deepest = max(candidates[at].depth for at in equal)
     key = prompt.chain[min(deepest, len(prompt.chain) - 1)][0]
+    if session := prompt.hints.session:
+        key = blake3(session.encode("utf-8", "surrogatepass")).digest(length=16)
     return max(equal, key=lambda at: _score(key, candidates[at]))
 
 

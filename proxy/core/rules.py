@@ -11,6 +11,7 @@ from blake3 import blake3
 from proxy.config import Config, ConfigError, UnsetError
 from proxy.core import controls, tenant
 from proxy.core.canonical import ECHOED, INERT
+from proxy.core.context import NAMES as CONTEXT_NAMES
 from proxy.core.controls import HEADER_NAMES, OWN_NAMES
 from proxy.core.endpoint import Endpoint
 from proxy.core.headers import CREDENTIALS
@@ -91,7 +92,7 @@ def rules(config: Config, secrets: Mapping[str, str]) -> Rules:
     cache = config.cache
     secret = _secret(config.server.partition_key_env, secrets)
     key_headers = frozenset(name.lower() for name in cache.key_headers)
-    control_names = HEADER_NAMES if cache.aliases else OWN_NAMES
+    control_names = CONTEXT_NAMES | (HEADER_NAMES if cache.aliases else OWN_NAMES)
     return Rules(
         secret=secret,
         tenants=_tenants(config, secret, secrets),
@@ -105,7 +106,7 @@ def rules(config: Config, secrets: Mapping[str, str]) -> Rules:
         remote_media=cache.remote_media,
         aliases=cache.aliases,
         control_names=control_names,
-        read_headers=READ | key_headers | control_names,
+        read_headers=READ | key_headers | control_names - CONTEXT_NAMES,
         lifetimes=tuple(_lifetime(rule, cache.ttl) for rule in cache.rule),
         texts=any(rule.text for rule in cache.rule),
         exchanges=frozenset(exchanges(config)),

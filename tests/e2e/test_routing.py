@@ -95,6 +95,22 @@ def decisions(gateway: Gateway) -> list[dict[str, Any]]:
     return shown
 
 
+async def test_the_context_tree_of_a_request_can_be_looked_at(
+    gateway: Gateway, engines: list[Running]
+) -> None:
+    asked, session = chat(SYSTEM, "hello " * 500), ("x-context-session", "s-1")
+    got = await post(gateway.port, KEY, asked, session)
+    status, text = gateway.admin(f"/admin/context/{got.get('x-request-id')}")
+    shown = json.loads(text)
+    unknown, _ = gateway.admin("/admin/context/req-none")
+
+    assert (got.status, status, unknown) == (200, 200, 404)
+    assert [layer["name"] for layer in shown["layers"]] == ["global", "project", "session", "turn"]
+    assert shown["key"] == "".join(layer["sha256"] for layer in shown["layers"])
+    assert shown["held"][str(got.get("x-upstream-node"))] == shown["layers"][-1]["tokens"]
+    assert "hello" not in text
+
+
 async def test_conversations_share_the_engines(gateway: Gateway) -> None:
     nodes = [(await ask(gateway, chat("", f"{i} " * 2000))) for i in range(24)]
     asked = [got.get("x-upstream-node") for got in nodes]

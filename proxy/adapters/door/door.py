@@ -141,7 +141,7 @@ class Door:
         body = await read(request, told.length, self._limits)
         if isinstance(body, bytes):
             report.arrived = len(body)
-            arrival = Arrival(request.method, path, query, headers, body)
+            arrival = Arrival(request.method, path, query, headers, body, report.request_id)
             return await self._served(arrival, endpoint, report)
         call = Call(request.method, path, query, headers, body)
         try:
