@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from proxy.answering import Answering
@@ -116,9 +117,10 @@ class Fleet:
         wish, attempts = Wish(able, named, tenant, sticky, prompt), self._attempts
         place = await self._gate.enter(wish)
         while True:
-            wish, attempts = wish.without(place.node), attempts - 1
-            outcome, further = await self._asked(place, build, repeatable), None
-            if wish.nodes and attempts:
+            attempts -= 1
+            wish = wish.without(*([place.node] if attempts else wish.nodes))
+            outcome, further = await self._asked(place, build, repeatable, wish), None
+            if wish.nodes:
                 further = await self._further(outcome, wish, repeatable)
             if further is None:
                 break
@@ -129,10 +131,11 @@ class Fleet:
         return outcome
 
     async def _sent(
-        self, node: Node, build: Callable[[Node], Call], repeatable: bool
+        self, node: Node, build: Callable[[Node], Call], repeatable: bool, rest: Wish
     ) -> UpstreamResponse:
-        """Its answer; asked twice where it had closed an idle connection just as it was used."""
-        async with node.waited_for():
+        """Its answer; asked twice where it had closed an idle connection just as it was used. Where
+        the `rest` has no node that is well, it is waited for whatever its probes say."""
+        async with node.waited_for(partial(self._gate.hopeful, rest)):
             if repeatable:
                 try:
                     return await node.upstream.send(build(node))
@@ -143,13 +146,13 @@ class Fleet:
             return await node.upstream.send(build(node))
 
     async def _asked(
-        self, place: Place, build: Callable[[Node], Call], repeatable: bool
+        self, place: Place, build: Callable[[Node], Call], repeatable: bool, rest: Wish
     ) -> Answering | UpstreamError:
         node, asked = place.node, self._clock.mono()
         try:
             await place.route.turn()
             asked = self._clock.mono()
-            response = await self._sent(node, build, repeatable)
+            response = await self._sent(node, build, repeatable, rest)
         except UpstreamError as error:
             self._emit(UpstreamFailed(node.name, error.kind))
             place.judge("failure", self._clock.mono() - asked)

@@ -131,10 +131,14 @@ class Gate:
         """Whether a place is free, or will be if it is waited for."""
         return self._barred(wish) == 0
 
+    def hopeful(self, wish: Wish) -> bool:
+        """Whether one of the nodes is well, as far as probes and breakers tell."""
+        return any(node.health.state != "out" for node in self._able(wish))
+
     def rest(self, node: Node, wish: Wish, seconds: float) -> None:
         """The node asked the sender to leave it alone for so long."""
         until = self._clock.mono() + seconds
-        self._resting.rest(node.name, wish.model or "", _sender(node, wish), until)
+        self._resting.rest(*wish.scope(node), until)
 
     def flows(self, node: Node, call: Pass | None, kind: str, seconds: float) -> None:
         """A good answer began to arrive."""
@@ -175,8 +179,7 @@ class Gate:
 
     def _chosen(self, wish: Wish) -> Pick | None:
         """The node that this call would be given a place at now."""
-        mono = self._clock.mono()
-        able = [node for node in wish.nodes if not self._wait(node, wish.model, mono)]
+        able, mono = self._able(wish), self._clock.mono()
         # Where most are out, it is rather the probes that fail.
         well = [node for node in able if node.health.takes]
         able = well if 2 * len(well) >= len(wish.nodes) else able
@@ -184,14 +187,14 @@ class Gate:
             able = able[:1]
         elif len(able) > 1:
             resting = self._resting.rests
-            rested = [
-                node
-                for node in able
-                if not resting(node.name, wish.model or "", _sender(node, wish), mono)
-            ]
-            able = rested or able
+            able = [node for node in able if not resting(*wish.scope(node), mono)] or able
         free = [node for node in able if node.free]
         return self._router.pick(free, wish) if free else None
+
+    def _able(self, wish: Wish) -> list[Node]:
+        """Those that no breaker bars."""
+        mono = self._clock.mono()
+        return [node for node in wish.nodes if not self._wait(node, wish.model, mono)]
 
     def _wait(self, node: Node, model: str | None, mono: float) -> float:
         return 0.0 if model is None else self._breakers.wait(node.name, model, mono)
@@ -242,8 +245,3 @@ _WHY: Final = {
     "queue_full": "the upstream has all the requests that it can take",
     "queue_timeout": "the upstream had no room for this request in time",
 }
-
-
-def _sender(node: Node, wish: Wish) -> bytes:
-    """Whose limits the node's refusals speak of."""
-    return wish.tenant if node.credential is None else b""

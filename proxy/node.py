@@ -50,26 +50,30 @@ class Node:
         """Tokens of prompts that it has yet to compute."""
         self.probe = probe
         self.health = Health(probed=probe is not None)
-        self._silent: set[asyncio.Timeout] = set()
+        self._silent: dict[asyncio.Timeout, Callable[[], bool]] = {}
+        """What it has not begun to answer, and whether another could."""
 
     @asynccontextmanager
-    async def waited_for(self) -> AsyncIterator[None]:
-        """Until its answer begins, or it is given up. Raises: UpstreamError, kind `ejected`."""
+    async def waited_for(self, elsewhere: Callable[[], bool]) -> AsyncIterator[None]:
+        """Until its answer begins, or it is given up, which it is only if there is hope
+        `elsewhere`. Raises: UpstreamError, kind `ejected`."""
         try:
             async with asyncio.timeout(None) as limit:
-                self._silent.add(limit)
+                self._silent[limit] = elsewhere
                 try:
                     yield
                 finally:
-                    self._silent.discard(limit)
+                    self._silent.pop(limit, None)
         except TimeoutError:
             raise UpstreamError(self.name, "ejected", "it answers no probes") from None
 
     def give_up(self) -> None:
-        """Wait no longer for what it has not begun to answer."""
+        """Wait no longer for what it has not begun to answer and another node could."""
         now = asyncio.get_running_loop().time()
-        for limit in self._silent:
-            limit.reschedule(now)
+        for limit, elsewhere in list(self._silent.items()):
+            if elsewhere():
+                del self._silent[limit]  # once: its end may take longer than until the next probe
+                limit.reschedule(now)
 
     def serves(self, model: str) -> bool:
         return self._all or any(fnmatchcase(model, glob) for glob in self.models)

@@ -27,8 +27,12 @@ class Wish:
     prompt: Prompt | None = None
     """None: it has none, or no choice depends on it."""
 
-    def without(self, node: Node) -> Wish:
-        return replace(self, nodes=tuple([n for n in self.nodes if n is not node]))
+    def scope(self, node: Node) -> tuple[str, str, bytes]:
+        """What a refusal of the node's holds for: it, the model, and whose limits it speaks of."""
+        return node.name, self.model or "", self.tenant if node.credential is None else b""
+
+    def without(self, *nodes: Node) -> Wish:
+        return replace(self, nodes=tuple([node for node in self.nodes if node not in nodes]))
 
 
 class Pick(NamedTuple):

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
 from proxy.adapters.http.probe import Probe, probed
-from proxy.config import Upstream
+from proxy.config import Breaker, Overload, Upstream
 from proxy.core.events import NodeTurned, Retried, UpstreamFailed
 from proxy.core.message import Call
 from proxy.fleet import Fleet
 from proxy.node import Node
 from proxy.ports import UpstreamError
 from proxy.watch import EVERY, Watch
-from tests.fakes import Answer, FakeClock, FakeUpstream, settle
+from tests.fakes import Answer, FakeClock, FakeResponse, FakeUpstream, settle
 
 if TYPE_CHECKING:
     from proxy.core.events import Event
@@ -24,10 +25,25 @@ CALL = Call("POST", "/v1/chat/completions", "", (), b"{}")
 OK = Answer((b"ok",))
 
 
+class Slow(FakeUpstream):
+    """Never answers, and takes its time to end a call."""
+
+    def __init__(self) -> None:
+        super().__init__(OK)
+        self.closed = asyncio.Event()
+
+    async def send(self, call: Call) -> FakeResponse:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await self.closed.wait()
+        raise AssertionError
+
+
 class Ward:
     """Nodes a, b, c … that are well or not."""
 
-    def __init__(self, *upstreams: FakeUpstream) -> None:
+    def __init__(self, *upstreams: FakeUpstream, overload: Overload | None = None) -> None:
         self.clock = FakeClock()
         self.events: list[Event] = []
         self.alive = dict.fromkeys("abcdef"[: len(upstreams)], True)
@@ -36,7 +52,9 @@ class Ward:
             Node(name, upstream, probe=self.probe(name))
             for name, upstream in zip("abcdef", upstreams, strict=False)
         ]
-        self.fleet = Fleet(self.nodes, self.clock, self.events.append)
+        self.fleet = Fleet(
+            self.nodes, self.clock, self.events.append, overload=overload or Overload()
+        )
         self.watch = Watch(self.nodes, self.clock, self.events.append)
 
     def probe(self, name: str):  # type: ignore[no-untyped-def]  # a closure
@@ -147,6 +165,72 @@ async def test_where_most_are_silent_it_is_rather_the_probes() -> None:
     assert await them.ask() == "a"
 
 
+@pytest.mark.parametrize("size", [1, 2, 3])
+async def test_where_no_other_node_is_well_it_is_waited_for(size: int) -> None:
+    """A health check that fails at all of them, or at the only one, says nothing of a long
+    prompt."""
+    doors = [asyncio.Event() for _ in range(size)]
+    them = Ward(*(FakeUpstream(Answer((b"ok",), door=door)) for door in doors))
+    task = asyncio.create_task(them.ask())
+    await settle()
+    them.alive.update(dict.fromkeys(them.alive, False))
+    for _ in range(5):
+        await them.look()
+        await settle()
+    assert not task.done()
+    for door in doors:
+        door.set()
+
+    assert await task in them.alive
+    assert [node.running for node in them.nodes] == [0] * size
+
+
+async def test_where_the_breaker_bars_the_others_it_is_waited_for() -> None:
+    door = asyncio.Event()
+    broken = FakeUpstream(UpstreamError("b", "protocol", "it failed"))
+    them = Ward(FakeUpstream(Answer((b"ok",), door=door)), broken)
+    task = asyncio.create_task(them.ask())
+    await settle()
+    for _ in range(Breaker().min_calls):
+        assert await them.ask(repeatable=False) == "protocol"
+    them.alive["a"] = False
+    await them.look(3)
+    await settle()
+    assert not task.done()
+    door.set()
+
+    assert await task == "a"
+
+
+async def test_the_last_attempt_is_not_given_up() -> None:
+    door = asyncio.Event()
+    silent = (FakeUpstream(Answer((b"ok",), door=door)) for _ in range(2))
+    them = Ward(*silent, FakeUpstream(OK), overload=Overload(max_attempts=1))
+    task = asyncio.create_task(them.ask())
+    await settle()
+    them.alive["a"] = False
+    await them.look(3)
+    await settle()
+    assert not task.done()
+    door.set()
+
+    assert await task == "a"
+
+
+async def test_a_call_that_is_long_in_ending_is_given_up_once() -> None:
+    them = Ward(Slow(), FakeUpstream(OK))
+    task = asyncio.create_task(them.ask())
+    await settle()
+    them.alive["a"] = False
+    await them.look(2)
+    await settle()
+    await them.look()
+    assert isinstance(them.upstreams[0], Slow)
+    them.upstreams[0].closed.set()
+
+    assert await task == "b"
+
+
 async def test_a_refused_connection_is_told_at_the_next_look() -> None:
     them = Ward(FakeUpstream(UpstreamError("a", "connect", "it failed"), OK), FakeUpstream(OK))
     assert await them.ask() == "b"
@@ -198,21 +282,27 @@ def test_providers_are_left_alone(url: str, probe: str, expected: bool) -> None:
 async def test_any_answer_but_a_servers_error_is_a_sign_of_life(
     answer: bytes | None, alive: bool
 ) -> None:
-    asked = []
+    asked, over, closed = [], asyncio.Event(), asyncio.Event()
 
     async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked.append(await reader.readline())
         if answer is None:  # it stands still
-            await asyncio.sleep(1)
+            await over.wait()
         else:
             writer.write(answer)
         writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+        closed.set()
 
     server = await asyncio.start_server(play, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     probe = Probe(Upstream(name="n", url=f"http://127.0.0.1:{port}/v1", probe="/alive?x=1"))
     told = await probe()
+    over.set()
+    await closed.wait()
     server.close()
+    await server.wait_closed()
 
     assert told is alive
     assert asked == [b"GET /alive?x=1 HTTP/1.1\r\n"]
