@@ -180,12 +180,12 @@ class Gate:
     def _chosen(self, wish: Wish) -> Pick | None:
         """The node that this call would be given a place at now."""
         able, mono = self._able(wish), self._clock.mono()
+        if wish.sticky:
+            able = able[:1]  # what it is about lies there, whatever the probes say
         # Where most are out, it is rather the probes that fail.
         well = [node for node in able if node.health.takes]
-        able = well if 2 * len(well) >= len(wish.nodes) else able
-        if wish.sticky:
-            able = able[:1]
-        elif len(able) > 1:
+        able = well if 2 * len(well) >= len(able) else able
+        if len(able) > 1:
             resting = self._resting.rests
             able = [node for node in able if not resting(*wish.scope(node), mono)] or able
         free = [node for node in able if node.free]

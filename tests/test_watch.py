@@ -68,10 +68,12 @@ class Ward:
             for node in self.nodes:
                 await self.watch.look(node)
 
-    async def ask(self, *, repeatable: bool = True) -> str:
+    async def ask(self, *, repeatable: bool = True, sticky: bool = False) -> str:
         """Who answers, or how it failed."""
         try:
-            answer = await self.fleet.send("m", lambda _: CALL, repeatable=repeatable)
+            answer = await self.fleet.send(
+                "m", lambda _: CALL, repeatable=repeatable, sticky=sticky
+            )
         except UpstreamError as error:
             return error.kind
         async for _ in answer:
@@ -229,6 +231,40 @@ async def test_a_call_that_is_long_in_ending_is_given_up_once() -> None:
     them.upstreams[0].closed.set()
 
     assert await task == "b"
+
+
+async def test_what_lies_at_one_node_is_asked_for_there_though_it_is_out_or_on_trial() -> None:
+    """Another would not know of it. What does not answer at all is given up as ever."""
+    door = asyncio.Event()
+    door.set()
+    them = Ward(FakeUpstream(Answer((b"ok",), door=door)), FakeUpstream(OK))
+    them.alive["a"] = False
+    await them.look(2)
+    out = await them.ask(sticky=True)
+    them.alive["a"] = True
+    await them.look()
+    trial = await them.fleet.send("m", lambda _: CALL)
+    meanwhile = await them.ask(sticky=True)
+    await trial.aclose()
+    door.clear()
+    task = asyncio.create_task(them.ask(sticky=True))
+    await settle()
+    them.alive["a"] = False
+    await them.look(2)
+
+    assert (out, meanwhile) == ("a", "a")
+    assert await task == "b"
+
+
+async def test_who_is_barred_by_a_breaker_is_not_counted_among_the_silent() -> None:
+    broken = UpstreamError("a", "protocol", "it failed")
+    them = Ward(FakeUpstream(broken), FakeUpstream(OK), FakeUpstream(OK))
+    for _ in range(Breaker().min_calls):
+        await them.ask(repeatable=False)
+    them.alive["b"] = False
+    await them.look(2)
+
+    assert [await them.ask() for _ in range(3)] == ["c"] * 3
 
 
 async def test_a_refused_connection_is_told_at_the_next_look() -> None:
