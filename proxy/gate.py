@@ -43,14 +43,13 @@ class Place:
     def judge(self, verdict: Verdict, seconds: float) -> None:
         """What the call says of the node; only the first time counts. `seconds`: to its first byte,
         or waited for it."""
-        if self._trial:
-            self._trial = False
-            self.node.health.end(verdict)
+        self._tried(verdict)
         if self._call is not None and self._wish.model is not None:
             self._gate.judged(self.node, self._wish.model, self._call, verdict, seconds)
 
     def flows(self, media: str, seconds: float) -> None:
-        """A good answer began to arrive, after so many seconds."""
+        """A good answer began to arrive, after so many seconds: that is enough for a trial."""
+        self._tried("success")
         kind = f"{self._wish.model} {media}"
         self._gate.flows(self.node, self._call, kind, seconds)
 
@@ -69,6 +68,11 @@ class Place:
             self.route.computed()
             self.judge("neither", 0.0)
             self._gate.left(self.node)
+
+    def _tried(self, verdict: Verdict) -> None:
+        if self._trial:
+            self._trial = False
+            self.node.health.end(verdict)
 
 
 class Gate:
@@ -152,8 +156,7 @@ class Gate:
         node.limiter.refused(node.running, self._clock.mono())
 
     def judged(self, node: Node, model: str, call: Pass, verdict: Verdict, seconds: float) -> None:
-        slow = 0 < self._slow <= seconds
-        mono = self._clock.mono()
+        slow, mono = 0 < self._slow <= seconds, self._clock.mono()
         self._breakers.end(node.name, model, call, verdict, slow=slow, mono=mono)
 
     def left(self, node: Node) -> None:

@@ -104,6 +104,37 @@ async def test_a_silent_node_gets_nothing_until_it_answers_and_then_one_call() -
     assert them.turned() == [("a", "out"), ("a", "trial"), ("a", "in")]
 
 
+async def test_a_long_answer_does_not_prolong_the_trial() -> None:
+    door = asyncio.Event()
+    them = Ward(FakeUpstream(Answer((b"o", door, b"k"))), FakeUpstream(OK))
+    them.alive["a"] = False
+    await them.look(2)
+    them.alive["a"] = True
+    await them.look()
+    first = await them.fleet.send("m", lambda _: CALL)
+    on_trial = await them.fleet.send("m", lambda _: CALL)
+    await anext(first)
+    states = [node.health.state for node in them.nodes]
+    for answer in (first, on_trial):
+        await answer.aclose()
+
+    assert (first.node, on_trial.node) == ("a", "b")
+    assert states == ["in", "in"]
+
+
+@pytest.mark.parametrize("status", [404, 500])
+async def test_an_error_is_no_sign_of_recovery(status: int) -> None:
+    them = Ward(FakeUpstream(Answer((b"no",), status=status)), FakeUpstream(OK))
+    them.alive["a"] = False
+    await them.look(2)
+    them.alive["a"] = True
+    await them.look()
+    asked = await them.ask()
+
+    assert asked == ("a" if status == 404 else "b")
+    assert them.nodes[0].health.state == ("trial" if status == 404 else "out")
+
+
 async def test_what_it_had_not_begun_to_answer_is_asked_of_another() -> None:
     door = asyncio.Event()
     them = Ward(FakeUpstream(Answer((b"ok",), door=door)), FakeUpstream(OK))
