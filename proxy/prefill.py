@@ -74,11 +74,14 @@ class Prefills:
             self._leads.setdefault((lead.node, boundary.digest), lead)
 
     def _ahead(self, lead: Lead) -> Lead | None:
-        """Who computes the most of what this one needs, if that is enough to wait for."""
+        """Who computes the deepest that this one needs and that is enough to wait for."""
         for boundary in reversed(lead.chain):
             other = self._leads.get((lead.node, boundary.digest))
-            if other is not None and other is not lead:
-                return other if boundary.tokens - other.start >= self._least else None
+            if other is None or other is lead:
+                continue
+            if boundary.tokens - other.start >= self._least:
+                return other
+            # Not worth it by itself: but it may itself wait for what both need.
         return None
 
     def __len__(self) -> int:

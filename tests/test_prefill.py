@@ -75,6 +75,19 @@ async def test_who_shares_a_cold_beginning_waits_for_its_first_byte() -> None:
     assert len(bench.router.prefills) == 0
 
 
+async def test_who_asks_what_one_asks_who_waits_waits_as_well() -> None:
+    """Of the second the third needs little, but both need what the first is computing."""
+    door = asyncio.Event()
+    bench = Bench(held(door))
+    tasks = [bench.asking(SYSTEM, question) for question in ("one", "other", "other")]
+    await settle()
+    before = bench.calls
+    door.set()
+    await asyncio.gather(*tasks)
+
+    assert (before, bench.calls) == (1, 3)
+
+
 async def test_who_shares_little_does_not_wait() -> None:
     bench = Bench(held(asyncio.Event()))
     tasks = [bench.asking("short", f"{i}" * 20_000) for i in range(3)]
