@@ -39,7 +39,7 @@ def _share(usage: dict[str, Any]) -> float | None:
         _llama(usage),
     ):
         if cached is not None and total:
-            return min(1.0, cached / total)
+            return min(cached, total) / total
     return None
 
 

@@ -32,6 +32,7 @@ OPENAI = b'{"usage":{"prompt_tokens":400,"prompt_tokens_details":{"cached_tokens
         (OPENAI + b'{"usage":{"prompt_tokens":4,"completion_tokens":2}}', 0.25),
         # More than all is all.
         (b'{"usage":{"prompt_tokens":4,"prompt_tokens_details":{"cached_tokens":9}}}', 1.0),
+        (b'{"usage":{"prompt_tokens":1,"prompt_cache_hit_tokens":1%s}}' % (b"0" * 400), 1.0),
     ],
 )
 def test_every_dialect_is_understood(answer: bytes, expected: float) -> None:
