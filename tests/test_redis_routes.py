@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from proxy.adapters.clock import SystemClock
@@ -134,12 +135,56 @@ async def test_nodes_that_another_gateway_does_not_have_are_passed_over(
 async def test_what_no_gateway_wrote_is_passed_over(client: driver.Redis, junk: bytes) -> None:
     one, other = Gateway(client), Gateway(client)
     client.xadd(NEWS, {b"stranger": junk})
+    client.xadd(NEWS, {b"stranger": junk, b"more": b"of it"})
     client.hset(LOAD, "stranger", junk)
     client.hset(LOAD, "other stranger", b"99999999999999 " + junk)
     home, _, _ = one.send(LONG)
     await round_of(one, other)
 
     assert other.send(LONG)[:2] == (home, "hit")
+
+
+def load(queued: float, running: int) -> bytes:
+    return msgspec.msgpack.encode(dict.fromkeys("abc", (queued, running)))
+
+
+@pytest.mark.parametrize(
+    ("queued", "running"),
+    [(float("inf"), 1), (float("nan"), 1), (-1e300, 1), (1e300, 1), (1.0, -5), (1.0, 1 << 63)],
+)
+async def test_no_load_that_cannot_be_is_believed(
+    client: driver.Redis, queued: float, running: int
+) -> None:
+    one = Gateway(client)
+    home, _, _ = one.send(LONG)
+    now = int(client.time()[0]) * 1000
+    client.hset(LOAD, "stranger", b"%d " % now + load(queued, running))
+    await one.routes.round()
+    shown = one.router.pick(one.nodes, Wish(one.nodes, "m", b"", False, LONG)).considered
+
+    assert sum(node.queued for node in shown) == 2000
+    assert sum(node.running for node in shown) == 1
+    assert one.send(LONG)[:2] == (home, "hit")
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        [(b"short", 5)],
+        [(b"x" * 17, 5)],
+        [(b"x" * 16, -5)],
+        [(b"x" * 16, 1 << 60)],
+        [(i.to_bytes(16, "big"), i) for i in range(513)],
+    ],
+)
+async def test_no_prompt_that_cannot_be_is_believed(
+    client: driver.Redis, chain: list[tuple[bytes, int]]
+) -> None:
+    one = Gateway(client)
+    client.xadd(NEWS, {b"stranger": msgspec.msgpack.encode([("a", chain)])})
+    await one.routes.round()
+
+    assert "<Prefixes 0 boundaries" in repr(one.router)
 
 
 async def test_without_redis_everyone_routes_by_what_it_knows(client: driver.Redis) -> None:

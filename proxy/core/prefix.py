@@ -6,8 +6,9 @@ is therefore told by the deepest boundary that both have.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
+import msgspec
 from blake3 import blake3
 
 from proxy.core import canonical, media
@@ -40,6 +41,9 @@ _FIRST: Final = 64
 _LAST: Final = 448
 """Boundaries of one prompt, from its beginning and from its end: where most are shared, and where
 the next turn goes on. What lies between them counts together."""
+LONGEST: Final = _FIRST + _LAST
+MOST: Final = 1 << 40
+"""Tokens; a fleet that says that more waits for a node does not speak the truth."""
 
 
 _NO_HINTS: Final = Hints()
@@ -48,8 +52,8 @@ _NO_HINTS: Final = Hints()
 class Boundary(NamedTuple):
     """The prompt up to here."""
 
-    digest: bytes
-    tokens: int
+    digest: Annotated[bytes, msgspec.Meta(min_length=_DIGEST, max_length=_DIGEST)]
+    tokens: Annotated[int, msgspec.Meta(ge=0, le=MOST)]
     """Of the prompt up to here, estimated."""
 
 

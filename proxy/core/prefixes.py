@@ -91,7 +91,7 @@ class Prefixes:
             if digest in known:
                 known.move_to_end(digest)
             else:
-                size = tokens - chain[at - 1][1] if at else tokens
+                size = max(0, tokens - chain[at - 1][1]) if at else tokens
                 known[digest] = size
                 held.tokens += size
                 owners[digest] = owners.get(digest, 0) | held.bit

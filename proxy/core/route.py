@@ -7,12 +7,12 @@ add: `queued + (1 + a) * uncached`, both in tokens. It was chosen by replay (tes
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 from blake3 import blake3
 
-from proxy.core.prefix import Boundary
+from proxy.core.prefix import LONGEST, MOST, Boundary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,16 +53,16 @@ class Candidate(NamedTuple):
 class Load(NamedTuple):
     """What a gateway has waiting at a node."""
 
-    queued: float
+    queued: Annotated[float, msgspec.Meta(ge=0, le=MOST)]
     """Tokens that the node has yet to compute."""
-    running: int
+    running: Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 
 
 class News(NamedTuple):
     """What a gateway learned of a node: it was sent a prompt, or it began anew."""
 
     node: str
-    chain: tuple[Boundary, ...] | None
+    chain: Annotated[tuple[Boundary, ...], msgspec.Meta(max_length=LONGEST)] | None
     """None: it holds nothing any more."""
 
 

@@ -440,3 +440,12 @@ def test_what_a_forgotten_node_held_is_cleared_bit_by_bit_and_never_counts() -> 
     assert sum(others) == 1
     assert sum(bool(owners & bits) for owners in prefixes._owners.values()) == 1
     assert not prefixes._gone
+
+
+def test_a_chain_that_no_prompt_has_frees_no_room() -> None:
+    prefixes = known(capacity=5000)
+    prefixes.put("a", (Boundary(b"deep", 1_000_000), Boundary(b"shallow", 0)))
+    for i in range(10):
+        prefixes.put("a", chain(f"{i}"))
+
+    assert prefixes.stats("a")[:2] == (5, 5000)

@@ -87,8 +87,8 @@ class Routes:
             return False
         self._heard_at = self._clock.mono()
         self._router.hear_loads([load for one in loads if (load := _decoded(_LOADS, one))])
-        for at, (teller, one) in news:
-            self._last = at
+        for at, fields in news:
+            self._last, (teller, one) = at, fields[:2]
             if teller != self._me and (heard := _decoded(_NEWS, one)):
                 self._router.hear(heard)
         return len(news) == _PORTION
