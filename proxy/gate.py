@@ -70,9 +70,8 @@ class Place:
             self._gate.left(self.node)
 
     def _tried(self, verdict: Verdict) -> None:
-        if self._trial:
-            self._trial = False
-            self.node.health.end(verdict)
+        trial, self._trial = self._trial, 0
+        self.node.health.end(trial, verdict)
 
 
 class Gate:

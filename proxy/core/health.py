@@ -21,12 +21,15 @@ class Health:
         self.state: State = "in"
         self._probed = probed
         self._failures = 0
-        self._trying = False
+        self._trials = 0
+        """That were begun, ever."""
+        self._running = 0
+        """The number of the one that runs; 0: none does."""
 
     @property
     def takes(self) -> bool:
         """Whether it may have a call: of one on trial, one at a time."""
-        return self.state == "in" or (self.state == "trial" and not self._trying)
+        return self.state == "in" or (self.state == "trial" and not self._running)
 
     @property
     def doubted(self) -> bool:
@@ -49,20 +52,24 @@ class Health:
         if self._probed:
             self._leave()
 
-    def begin(self) -> bool:
-        """A call is made; whether it is the trial."""
-        trial = self.state == "trial" and not self._trying
-        self._trying = self._trying or trial
-        return trial
+    def begin(self) -> int:
+        """A call is made; the number of the trial that it is, or 0."""
+        if self.state != "trial" or self._running:
+            return 0
+        self._trials += 1
+        self._running = self._trials
+        return self._running
 
-    def end(self, verdict: Verdict) -> None:
-        """The trial is over. What says nothing of the node leaves it on trial."""
-        self._trying = False
-        if self.state == "trial":
-            if verdict == "success":
-                self.state = "in"
-            elif verdict == "failure":
-                self._leave()
+    def end(self, trial: int, verdict: Verdict) -> None:
+        """A trial is over. What says nothing of the node leaves it on trial; and so does one that
+        was begun before it was last out."""
+        if trial != self._running or not trial:
+            return
+        self._running = 0
+        if verdict == "success":
+            self.state = "in"
+        elif verdict == "failure":
+            self._leave()
 
     def _leave(self) -> None:
-        self.state, self._trying = "out", False
+        self.state, self._running = "out", 0

@@ -40,10 +40,12 @@ def test_one_call_at_a_time_is_the_trial() -> None:
     health = out()
     health.probe(answered=True)
     assert (health.state, health.takes) == ("trial", True)
-    assert health.begin()
+    trial = health.begin()
+    assert trial
     assert not health.takes
     assert not health.begin()  # one that had to go there all the same
-    health.end("success")
+    health.end(0, "failure")
+    health.end(trial, "success")
 
     assert (health.state, health.takes) == ("in", True)
 
@@ -52,8 +54,7 @@ def test_one_call_at_a_time_is_the_trial() -> None:
 def test_a_trial_that_does_not_go_well(verdict: str, state: str) -> None:
     health = out()
     health.probe(answered=True)
-    health.begin()
-    health.end(verdict)  # type: ignore[arg-type]
+    health.end(health.begin(), verdict)  # type: ignore[arg-type]
 
     assert health.state == state
     assert health.takes == (state == "trial")
@@ -62,12 +63,27 @@ def test_a_trial_that_does_not_go_well(verdict: str, state: str) -> None:
 def test_silence_during_the_trial_ends_it() -> None:
     health = out()
     health.probe(answered=True)
-    health.begin()
+    trial = health.begin()
     health.probe(answered=False)
     assert health.state == "out"
-    health.end("success")  # it answered before it fell silent
+    health.end(trial, "success")  # it answered before it fell silent
 
     assert health.state == "out"
+
+
+@pytest.mark.parametrize("verdict", ["success", "failure", "neither"])
+def test_a_trial_from_before_it_was_out_says_nothing_and_ends_no_other(verdict: str) -> None:
+    health = out()
+    health.probe(answered=True)
+    before = health.begin()
+    health.probe(answered=False)
+    health.probe(answered=True)
+    trial = health.begin()
+    health.end(before, verdict)  # type: ignore[arg-type]
+    assert (health.state, health.takes) == ("trial", False)
+    health.end(trial, "success")
+
+    assert (health.state, health.takes) == ("in", True)
 
 
 def test_a_call_to_a_node_that_is_in_is_no_trial() -> None:
@@ -84,25 +100,31 @@ def test_a_call_to_a_node_that_is_in_is_no_trial() -> None:
     )
 )
 def test_never_more_than_one_on_trial_and_always_a_way_back(steps: list[str]) -> None:
-    health, running = Health(probed=True), 0
+    """Those from before it was last out may end at any time, and change nothing."""
+    health, running, current = Health(probed=True), list[int](), 0
     for step in steps:
         match step:
             case "ok" | "lost":
                 health.probe(answered=step == "ok")
             case "refused":
                 health.refused()
-            case "begin" if health.takes:
-                running += health.begin()
+            case "begin":
+                if trial := health.begin():
+                    assert not current
+                    running.append(current := trial)
             case "success" | "failure" | "neither" if running:
-                running -= 1
-                health.end(step)
+                trial, before = running.pop(0), (health.state, health.takes)
+                health.end(trial, step)
+                if trial == current:
+                    current = 0
+                else:
+                    assert (health.state, health.takes) == before
         if health.state == "out":
-            running = 0
-        assert running <= 1
-    for _ in range(2):
-        health.probe(answered=True)
-    if running or health.begin():
-        health.end("success")
+            current = 0
+        assert health.takes == (health.state == "in" or (health.state == "trial" and not current))
+    for trial in running:
+        health.end(trial, "neither")
+    health.probe(answered=True)
+    health.end(health.begin(), "success")
 
     assert health.state == "in"
-    assert health.takes
