@@ -16,7 +16,7 @@ from tests.e2e import fleet
 from tests.engine import Running
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.answers import Json
     from tests.e2e.conftest import Start
@@ -198,7 +198,7 @@ async def test_gateways_over_one_redis_route_as_one(
 async def test_a_frozen_engine_is_left_out_and_its_calls_are_answered_elsewhere(
     gateway: Gateway, engines: list[Running]
 ) -> None:
-    """Within three seconds; and taken back when it goes on."""
+    """As soon as two probes have failed; and taken back when it goes on."""
     homes = {}
     for i in range(12):
         got = await ask(gateway, chat("", f"{i} " * 2000))
@@ -213,17 +213,29 @@ async def test_a_frozen_engine_is_left_out_and_its_calls_are_answered_elsewhere(
     later = [await post(gateway.port, KEY, chat("", f"new {i} " * 500)) for i in range(12)]
     left_out = time.monotonic() - began - seconds
     engine.signal(signal.SIGCONT)
-    await asyncio.sleep(2.5)
+    await until(lambda: turns(gateway)[-1] == (frozen, "trial"))
     back = [await ask(gateway, chat("", f"newer {i} " * 500)) for i in range(24)]
 
     assert {got.status for got in got_all} == {200}
-    assert seconds < 3
+    assert seconds < 6  # three on a machine that has nothing else to do
     assert {got.status for got in later} == {200}
     assert frozen not in {got.get("x-upstream-node") for got in later}
-    assert left_out < 2
+    assert left_out < 4
     assert frozen in {got.get("x-upstream-node") for got in back}
-    turns = [(line["node"], line["state"]) for line in gateway.log() if line["event"] == "node"]
-    assert turns[:2] == [(frozen, "out"), (frozen, "trial")]
+    assert turns(gateway)[:2] == [(frozen, "out"), (frozen, "trial")]
+
+
+def turns(gateway: Gateway) -> list[tuple[str, str]]:
+    """Which nodes were left out and taken back, in order."""
+    told = [line for line in gateway.log() if line["event"] == "node"]
+    return [(line["node"], line["state"]) for line in told]
+
+
+async def until(condition: Callable[[], bool], seconds: float = 15.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.05)
 
 
 @pytest.mark.timeout(90)
