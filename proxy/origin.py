@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from proxy.quotas import Quotas
 
 
+_LARGE: Final = 1 << 20
+"""Bytes; a longer body takes tens of milliseconds to be read, so a thread does it."""
 _KEPT_THERE: Final = ("store_true", "stateful", "hosted_tools")
 """What is asked for by these lies, or will lie, at one node."""
 
@@ -116,10 +119,8 @@ class Origin:
         build = partial(self._call, arrival, request, body, counted=counted)
         tenant, quotas = request.tenant, self._quotas
         reserved = quotas.reserve(tenant, estimate(body, request.longest)) if quotas.limited else 0
-        prompt = None
-        if self._fleet.routes(request.model):
-            prompt = self._prompted(body, request, hints(arrival.id, arrival.headers))
         try:
+            prompt = None if sticky else await self._prompt(arrival, request, body)
             upstream = await self._fleet.send(
                 request.model, build, sticky=sticky, tenant=tenant, prompt=prompt
             )
@@ -131,6 +132,15 @@ class Origin:
         else:
             upstream.reserved = reserved
         return upstream
+
+    async def _prompt(self, arrival: Arrival, request: Request, body: bytes) -> Prompt | None:
+        """What nodes may have computed before; None: the choice of a node does not depend on it."""
+        if not self._fleet.routes(request.model):
+            return None
+        asked = body, request, hints(arrival.id, arrival.headers)
+        if len(body) > _LARGE:
+            return await asyncio.to_thread(self._prompted, *asked)
+        return self._prompted(*asked)
 
     def _settle(self, upstream: Answering, request: Request) -> None:
         """Charge the tenant what was counted, in place of what was estimated."""

@@ -260,3 +260,12 @@ async def test_a_herd_has_its_prompt_computed_once(start: Start, redis: RedisSer
     # Each gateway has at most one call ahead at a node; the last block, of 128 tokens, is never
     # kept before it is full.
     assert sum(computing) <= 4 * 25_100 + 200 * 128
+
+
+async def test_a_prompt_of_megabytes_is_routed_too(gateway: Gateway) -> None:
+    first = await ask(gateway, chat(SYSTEM, "a long one " * 200_000))
+    second = await ask(gateway, chat(SYSTEM, "a long one " * 200_000, "an answer", "and then?"))
+
+    assert first.get("x-upstream-node") == second.get("x-upstream-node")
+    assert why(second)[1] == "hit"
+    assert int(second.get("x-upstream-cached") or 0) > 500_000
