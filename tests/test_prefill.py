@@ -13,8 +13,10 @@ from proxy.core.prefix import Prompt, chained
 from proxy.fleet import Fleet
 from proxy.node import Node
 from proxy.ports import UpstreamError
+from proxy.prefill import Prefills
 from proxy.quantity import Timeout
 from proxy.router import Router
+from proxy.wish import Pick
 from tests.fakes import Answer, FakeClock, FakeUpstream, settle
 
 if TYPE_CHECKING:
@@ -29,6 +31,9 @@ def turns(*texts: str) -> Prompt:
     made = chained((b"tenant",), [(b"user", text.encode()) for text in texts])
     assert made is not None
     return made
+
+
+COLD = Pick(Node("a", FakeUpstream()), "cold", turns(SYSTEM, "question"))
 
 
 class Bench:
@@ -86,6 +91,45 @@ async def test_who_asks_what_one_asks_who_waits_waits_as_well() -> None:
     await asyncio.gather(*tasks)
 
     assert (before, bench.calls) == (1, 3)
+
+
+async def test_just_enough_is_waited_for() -> None:
+    bench = Bench(held(asyncio.Event()), least=3000)
+    tasks = [bench.asking(SYSTEM) for _ in range(3)]
+    await settle()
+
+    assert bench.calls == 1
+    await _cancelled(tasks)
+
+
+async def test_only_what_is_yet_to_be_computed_counts() -> None:
+    """The same short question thrice, after a long beginning that is known."""
+    door = asyncio.Event()
+    door.set()
+    bench = Bench(held(door))
+    await bench.ask((SYSTEM,))
+    bench.upstream.script = [held(asyncio.Event())]
+    tasks = [bench.asking(SYSTEM, "question") for _ in range(3)]
+    await settle()
+
+    assert bench.calls == 4
+    await _cancelled(tasks)
+
+
+async def test_an_end_counts_once_and_only_for_what_one_computes() -> None:
+    """Of three that a full table tells nothing of each other, one computes for all."""
+    prefills = Prefills(100, 5.0)
+    first, second, third = (prefills.begin(COLD) for _ in range(3))
+    assert first and second and third
+    prefills.end(second, computed=False)
+    task = asyncio.create_task(prefills.turn(third))
+    await settle()
+    assert not task.done()
+    prefills.end(first, computed=True)
+    prefills.end(first, computed=False)
+    await task
+
+    assert len(prefills) == 0
 
 
 async def test_who_shares_little_does_not_wait() -> None:

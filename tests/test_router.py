@@ -252,7 +252,7 @@ async def test_decisions_tell_every_candidates_cost() -> None:
 
     assert costs == {home: 5.0, "ba"["ab".index(home)]: 10_005.0}
     assert (first.reason, last.reason, last.node, last.tokens) == ("cold", "hit", home, 2001)
-    assert len(first.prefix) == 8
+    assert (first.model, len(first.prefix)) == ("m", 8)
     assert first.prefix == last.prefix
 
 
@@ -290,3 +290,16 @@ async def test_decisions_are_bounded() -> None:
         await fleet.ask(str(i))
 
     assert len(fleet.router.decisions()) == 3
+
+
+async def test_news_is_told_once_and_bounded_while_nobody_takes_it() -> None:
+    fleet = depot(2)
+    assert fleet.router.told() == []
+    fleet.router.share()
+    for i in range(600):
+        await fleet.ask(str(i))
+    told = fleet.router.told()
+
+    assert len(told) == 512
+    assert told[-1].chain == turns("599").chain
+    assert fleet.router.told() == []
