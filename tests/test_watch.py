@@ -104,6 +104,28 @@ async def test_a_silent_node_gets_nothing_until_it_answers_and_then_one_call() -
     assert them.turned() == [("a", "out"), ("a", "trial"), ("a", "in")]
 
 
+async def test_a_trial_that_takes_its_time_is_not_given_up() -> None:
+    door = asyncio.Event()
+    them = Ward(FakeUpstream(Answer((b"ok",), door=door)), FakeUpstream(OK))
+    them.alive["a"] = False
+    await them.look(2)
+    them.alive["a"] = True
+    await them.look()
+    task = asyncio.create_task(them.ask())
+    for _ in range(3):
+        await settle()
+        await them.look()
+    door.set()
+
+    assert await task == "a"
+
+
+async def test_nodes_that_are_not_probed_are_left_alone() -> None:
+    clock = FakeClock()
+
+    await Watch([Node("a", FakeUpstream(OK))], clock, lambda event: None).run()
+
+
 async def test_a_long_answer_does_not_prolong_the_trial() -> None:
     door = asyncio.Event()
     them = Ward(FakeUpstream(Answer((b"o", door, b"k"))), FakeUpstream(OK))
