@@ -190,6 +190,29 @@ async def test_a_stream_tells_too_and_a_coded_answer_does_not() -> None:
     assert told == [500, None]
 
 
+@pytest.mark.parametrize("last", [True, False])
+async def test_what_is_said_at_either_end_of_a_long_stream_is_heard(last: bool) -> None:
+    usage = b'data: {"usage":{"prompt_tokens":4,"prompt_cache_hit_tokens":1}}\n\n'
+    filling = [b"data: " + b"x" * 6000 + b"\n\n"] * 6
+    fleet = depot(2, Answer((*filling, usage) if last else (usage, *filling)))
+    await fleet.ask(long("a"))
+
+    assert fleet.router.decisions()[0].reported == 500
+
+
+async def test_what_a_node_held_is_forgotten_when_it_cannot_be_reached() -> None:
+    fleet = depot(1)
+    await fleet.ask(long("a"))
+    upstream = fleet.nodes[0].upstream
+    assert isinstance(upstream, FakeUpstream)
+    upstream.script = [UpstreamError("a", "connect", "it failed")]
+    with pytest.raises(UpstreamError):
+        await fleet.ask(long("a"))
+    upstream.script = [Answer((b"ok",))]
+
+    assert (await fleet.ask(long("a")))[2] == 0
+
+
 async def test_a_node_that_cannot_be_reached_holds_nothing_when_it_is_back() -> None:
     fleet = depot(2)
     homes = {name: (await fleet.ask(long(name)))[0] for name in "stuvwxyz"}
