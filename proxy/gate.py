@@ -43,13 +43,13 @@ class Place:
     def judge(self, verdict: Verdict, seconds: float) -> None:
         """What the call says of the node; only the first time counts. `seconds`: to its first byte,
         or waited for it."""
-        self._tried(verdict)
+        self.node.health.end(self._trial, verdict)
         if self._call is not None and self._wish.model is not None:
             self._gate.judged(self.node, self._wish.model, self._call, verdict, seconds)
 
     def flows(self, media: str, seconds: float) -> None:
         """A good answer began to arrive, after so many seconds: that is enough for a trial."""
-        self._tried("success")
+        self.node.health.end(self._trial, "success")
         kind = f"{self._wish.model} {media}"
         self._gate.flows(self.node, self._call, kind, seconds)
 
@@ -68,10 +68,6 @@ class Place:
             self.route.computed()
             self.judge("neither", 0.0)
             self._gate.left(self.node)
-
-    def _tried(self, verdict: Verdict) -> None:
-        trial, self._trial = self._trial, 0
-        self.node.health.end(trial, verdict)
 
 
 class Gate:
