@@ -74,7 +74,7 @@ class Upstream(_Table, frozen=True):
     """Calls at the same time, of each worker; 0: as many as `max_connections`."""
     ask_usage: bool = True
     """Ask for `stream_options.include_usage` on every stream, so that one entry serves all."""
-    weight: Annotated[float, msgspec.Meta(gt=0.0)] = 1.0
+    weight: Annotated[float, msgspec.Meta(gt=0.0, le=100.0)] = 1.0
     """How fast it computes prompts, beside the others."""
     probe: Annotated[str, msgspec.Meta(pattern="^(auto|/.*)?$")] = "auto"
     """The path that is asked each second whether the node lives, where several nodes are there;

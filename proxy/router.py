@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _PROMPTED: Final = frozenset(("prefix", "ring"))
 """Policies that go by the prompt."""
-_NEWS: Final = 512
+_NEWS: Final = 128
 """Calls that other gateways are told of in one go; of more, the last ones."""
 _IDLE: Final = Load(0.0, 0)
 
@@ -154,9 +154,11 @@ class Router:
         self._emit(PrefixReported(pick.node.name, pick.cached, told, prompt.tokens))
 
     def lost(self, node: Node) -> None:
-        """A node holds nothing any more."""
+        """A node holds nothing any more, as far as can be seen from here: of one that stands far
+        away it may be the way there that is broken, which is nothing to tell others."""
         self._prefixes.forget(node.name)
-        self._tell(News(node.name, None))
+        if node.probe is not None:
+            self._tell(News(node.name, None))
 
     def prompt(self, request: str) -> tuple[Prompt, dict[str, int]] | None:
         """Of a request whose decision is shown, and how many tokens of it each node is thought to

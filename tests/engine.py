@@ -68,9 +68,9 @@ def _chain(prompt: bytes) -> list[bytes]:
 class Engine:
     """Answers chat completions."""
 
-    def __init__(self, rate: float, blocks: int, decode: float, batch: int) -> None:
+    def __init__(self, rate: float, blocks: int, decode: float, batch: int, health: int) -> None:
         self._rate, self._decode = rate, decode
-        self._blocks = Blocks(blocks)
+        self._blocks, self._health = Blocks(blocks), health
         self._turn = asyncio.Semaphore(batch)
         self.calls = self.computed = 0
 
@@ -111,7 +111,7 @@ class Engine:
         return web.json_response({"calls": self.calls, "computed": self.computed})
 
     async def health(self, request: web.Request) -> web.Response:
-        return web.Response()
+        return web.Response(status=self._health)
 
 
 def _event(value: object) -> bytes:
@@ -125,8 +125,9 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=20_000)
     parser.add_argument("--decode", type=float, default=0.0)
     parser.add_argument("--batch", type=int, default=1, help="prompts computed side by side")
+    parser.add_argument("--unwell", action="store_true", help="probes fail, prompts do not")
     args = parser.parse_args()
-    engine = Engine(args.rate, args.blocks, args.decode, args.batch)
+    engine = Engine(args.rate, args.blocks, args.decode, args.batch, 500 if args.unwell else 200)
     app = web.Application(client_max_size=1 << 26)
     app.router.add_post("/v1/chat/completions", engine.complete)
     app.router.add_get("/stats", engine.stats)

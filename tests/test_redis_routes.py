@@ -32,12 +32,16 @@ def turns(*texts: str) -> Prompt:
 LONG = turns("x" * 8000)
 
 
+async def _well() -> bool:
+    return True
+
+
 class Gateway:
     """A router that talks to others over a Redis."""
 
     def __init__(self, client: driver.Redis, names: str = "abc") -> None:
         self.clock = FakeClock()
-        self.nodes = tuple(Node(name, FakeUpstream()) for name in names)
+        self.nodes = tuple(Node(name, FakeUpstream(), probe=_well) for name in names)
         self.router = Router(self.nodes, self.clock, lambda event: None)
         self.link = Direct(client)
         self.routes = Routes(self.link, self.router, self.clock)
@@ -67,7 +71,10 @@ async def test_a_conversation_goes_on_at_another_gateway(client: driver.Redis) -
 
 async def test_a_gateway_that_starts_hears_what_was_told_before(client: driver.Redis) -> None:
     one = Gateway(client)
-    sent = [one.send(turns(f"{i} " * 3000)) for i in range(300)]
+    sent = []
+    for i in range(300):
+        sent.append(one.send(turns(f"{i} " * 3000)))
+        await one.routes.round()
     for _, _, route in sent:
         route.computed()
     for _ in range(200):

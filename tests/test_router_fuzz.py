@@ -60,7 +60,7 @@ class Teller:
         fate = asked.fates[self.name]
         self.answering += 1
         try:
-            for _ in range(self.fuzz.random.randrange(20) if fate == "slow" else 1):
+            for _ in range(self.fuzz.random.randrange(20) if fate == "slow" else 0):
                 await asyncio.sleep(0)
             if fate == "hangs":
                 await self.fuzz.over.wait()

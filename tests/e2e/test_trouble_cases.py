@@ -13,6 +13,7 @@ import pytest
 from tests import answers
 from tests.client import post
 from tests.e2e.checks.outcomes import prompt
+from tests.engine import Running
 from tests.gateway import ROOT, free_port, toml
 from tests.reply import Reply, body, numbered
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from tests.client import Got
     from tests.e2e.conftest import Start
     from tests.gateway import Gateway, Settings
-    from tests.reply import Seen
     from tests.upstream import Channel
 
 pytestmark = pytest.mark.timeout(60)
@@ -276,10 +276,12 @@ async def test_a_new_connection_that_is_closed_without_an_answer_is_not_repeated
     assert upstream.calls == 5
 
 
+@pytest.mark.parametrize("probe", ["", "auto"])
 async def test_a_node_that_never_answers_holds_up_no_others(
-    start: Start, upstream: Channel
+    start: Start, upstream: Channel, probe: str
 ) -> None:
-    """rt-hung-backend. Whom it met is told so in time, and then it is left alone."""
+    """rt-hung-backend. Whom it met is told so in time, and then it is left alone; where nodes are
+    probed, nobody has to be told."""
     hung: set[asyncio.StreamWriter] = set()
 
     async def never(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -288,7 +290,8 @@ async def test_a_node_that_never_answers_holds_up_no_others(
 
     server = await asyncio.start_server(never, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    silent = {"name": "b1", "url": f"http://127.0.0.1:{port}/v1", "first_byte_timeout": "2s"}
+    url, wait = f"http://127.0.0.1:{port}/v1", "20s" if probe else "2s"
+    silent = {"name": "b1", "url": url, "first_byte_timeout": wait, "probe": probe}
     settings = {"upstream": [silent, *nodes(upstream, 3)[1:]], "breaker": {"min_calls": 5}}
     gateway = await asyncio.to_thread(start, settings)
     loop, begun = asyncio.get_running_loop(), 0.0
@@ -305,31 +308,33 @@ async def test_a_node_that_never_answers_holds_up_no_others(
     for writer in hung:
         writer.close()
 
-    assert took[504]
-    assert len(took[200]) >= 40
-    assert max(took[200]) < 2.0 <= min(took[504])
-    assert max(took[504]) < 8.0
+    if probe:
+        assert not took[504]
+        assert max(took[200]) < 8.0
+    else:
+        assert len(took[200]) >= 40
+        assert max(took[200]) < 2.0 <= min(took[504])
+        assert max(took[504]) < 8.0
     assert [one.status for one in after] == [200] * 20
     assert upstream.calls == len(took[200]) + 20
 
 
-async def test_no_health_check_keeps_a_node_that_answers_from_being_asked(
+async def test_where_all_probes_fail_the_nodes_are_asked_all_the_same(
     start: Start, upstream: Channel
 ) -> None:
-    """az-all-unhealthy: nodes are judged by their answers alone."""
-
-    def script(seen: Seen) -> Reply:
-        return FAILING if "health" in seen.path else numbered(seen)
-
-    upstream.default = script
-    gateway = await asyncio.to_thread(start, {"upstream": nodes(upstream, 2)})
-    before = await chat(gateway, upstream.key, "cached before")
-    got = [await chat(gateway, upstream.key, f"p {number}") for number in range(20)]
-    cached = await chat(gateway, upstream.key, "cached before")
+    """az-all-unhealthy: still tried, and what is stored is served."""
+    with Running("--unwell") as one, Running("--unwell") as two:
+        there = [{"name": f"b{at}", "url": each.url} for at, each in enumerate((one, two))]
+        gateway = await asyncio.to_thread(start, {"upstream": there})
+        before = await chat(gateway, upstream.key, "cached before")
+        await upstream.until(lambda: sum(one["event"] == "node" for one in gateway.log()) == 2)
+        got = [await chat(gateway, upstream.key, f"p {number}") for number in range(20)]
+        cached = await chat(gateway, upstream.key, "cached before")
+        calls = one.stats()["calls"] + two.stats()["calls"]
 
     assert {one.status for one in (before, *got)} == {200}
     assert cached.get("x-cache") == "HIT"
-    assert upstream.calls == 21
+    assert calls == 21
 
 
 async def test_the_next_node_is_sent_its_own_credential(start: Start, upstream: Channel) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -21,7 +22,7 @@ EVERY: Final = 0.05
 """Seconds between two rounds: what one gateway decides the others know at most two later."""
 _LIVES: Final = 1.0
 """Seconds after which the load of a gateway that is silent counts no more."""
-_KEPT: Final = 4096
+_KEPT: Final = 1024
 """Rounds of news that Redis keeps, for gateways that start."""
 _PORTION: Final = 128
 _LASTS: Final = 3_600_000
@@ -91,6 +92,7 @@ class Routes:
             self._last, (teller, one) = at, fields[:2]
             if teller != self._me and (heard := _decoded(_NEWS, one)):
                 self._router.hear(heard)
+                await asyncio.sleep(0)  # requests come in between
         return len(news) == _PORTION
 
 
