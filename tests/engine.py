@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import hashlib
+import logging
 import os
 import signal
 import socket
@@ -72,7 +73,7 @@ class Engine:
         self._rate, self._decode = rate, decode
         self._blocks, self._health = Blocks(blocks), health
         self._turn = asyncio.Semaphore(batch)
-        self.calls = self.computed = 0
+        self.calls = self.asked = self.computed = 0
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         self.calls += 1
@@ -80,6 +81,7 @@ class Engine:
         prompt = b"".join(orjson.dumps([m["role"], m["content"]]) for m in asked["messages"])
         async with self._turn:
             cached = self._blocks.held(prompt)
+            self.asked += len(prompt) // TOKEN
             self.computed += len(prompt) // TOKEN - cached
             await asyncio.sleep((len(prompt) // TOKEN - cached) / self._rate)
             self._blocks.keep(prompt)
@@ -108,7 +110,8 @@ class Engine:
         return response
 
     async def stats(self, request: web.Request) -> web.Response:
-        return web.json_response({"calls": self.calls, "computed": self.computed})
+        told = {"calls": self.calls, "asked": self.asked, "computed": self.computed}
+        return web.json_response(told)
 
     async def health(self, request: web.Request) -> web.Response:
         return web.Response(status=self._health)
@@ -132,6 +135,8 @@ def main() -> None:
     app.router.add_post("/v1/chat/completions", engine.complete)
     app.router.add_get("/stats", engine.stats)
     app.router.add_get("/health", engine.health)
+    # Other routers ask first whether it speaks HTTP/2, and it does not.
+    logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
     web.run_app(app, host="127.0.0.1", port=args.port, print=None, handle_signals=True)
 
 
@@ -144,7 +149,7 @@ class Running:
         self._process: subprocess.Popen[bytes] | None = None
 
     def stats(self) -> dict[str, int]:
-        """Calls so far, and tokens that were computed for them."""
+        """Calls so far, tokens of the prompts that were begun, and how many of them it computed."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/stats", timeout=5) as answer:
             told: dict[str, int] = orjson.loads(answer.read())
         return told
