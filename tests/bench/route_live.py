@@ -1,17 +1,17 @@
 """Routing over real sockets: engines, gateways and a client as processes, and routers of others.
 
     python -m tests.bench.route_live [--rounds N] [--load L] [--peers VENV] [--only NAME ...]
-                                     [--faults]
+                                     [--single] [--faults]
 
 Every eighth conversation of the synthetic trace (513 requests; the first 500 of the whole trace
 hardly have a prefix in common), its 17 minutes pressed into 14 seconds, to five engines
 (tests/engine.py) that are as much faster: load and memory in proportion to those of eight nodes and
-the whole trace in `route_sim`. The traces carry no text: each block of a prompt is a fixed
-text of 1 KiB, all of it one message. One process sends the requests as streams at their times,
-whatever became of the earlier ones, with `x-cache: off`, so that nothing comes from the cache, and
-with the conversation's name as `x-session-id`, by which routers of others may tell it. The 50 ms
-after which gateways hear of each other are 3.6 s of the trace's time: more than they would be in
-earnest.
+the whole trace in `route_sim`. The traces carry no text: each block of a prompt is a fixed text of
+1 KiB, and a message ends where two prompts of a conversation part (`--single`: there is but one,
+inside which they part). One process sends the requests as streams at their times, whatever became
+of the earlier ones, with `x-cache: off`, so that nothing comes from the cache, and with the
+conversation's name as `x-session-id`, by which routers of others may tell it. The 50 ms after which
+gateways hear of each other are 3.6 s of the trace's time: more than they would be in earnest.
 
 - hits: the share of the prompts' tokens that engines had kept, by their own count.
 - first token: milliseconds from the time at which a request was due to the first byte of content; a
@@ -19,8 +19,9 @@ earnest.
 - `--peers`: an environment that has sglang-router and vllm-router from PyPI. They have their
   defaults, but ask engines for their health as often as we do.
 - `--faults`: instead, the engine that was asked most is killed, and started again empty after 5 s;
-  or it is frozen for 10 s. `last`: seconds after the fault at which the last request was due that
-  failed, or that had to wait for more than 3 s.
+  or it is frozen for 10 s. Answers are over with their first byte, so no stream is cut. `last`:
+  seconds after the fault at which the last request was due that failed, or that had to wait for
+  more than 3 s.
 
 Engines are a model, so this ranks policies and predicts nothing. Exit code 1: behind Hotprefix
 (prefix) a request failed in the kill, or one failed that was due more than 3 s after the freeze.
@@ -39,6 +40,7 @@ import urllib.request
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from itertools import combinations, takewhile
 from pathlib import Path
 from statistics import mean
 from tempfile import TemporaryDirectory
@@ -57,6 +59,7 @@ from tests.redis_server import RedisServer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from tests.bench.route_engine import Request
     from tests.gateway import Settings
 
 ENGINES: Final = 5
@@ -122,27 +125,51 @@ class Row(NamedTuple):
     start: Callable[[ExitStack, Path, Sequence[Running]], list[int]]
 
 
-def workload() -> list[Asked]:
-    """The same each time."""
+def workload(*, single: bool) -> list[Asked]:
+    """The same each time. `single`: each prompt is one message."""
     requests = trace("synthetic")
     begins = sorted({one.blocks[0] for one in requests})
     wanted = set(begins[::SHARE])
     chosen = [one for one in requests if one.blocks[0] in wanted]
     speed = (chosen[-1].at - chosen[0].at) / SECONDS
-    asked = []
+    parted: dict[int, list[Request]] = {}
     for one in chosen:
-        whole = "".join(_text(block) for block in one.blocks)
-        text = whole[: max(1, one.tokens * TEXT // BLOCK)]
-        asked.append(Asked((one.at - chosen[0].at) / speed, f"c{one.blocks[0]}", _body(text)))
-    return asked
+        parted.setdefault(one.blocks[0], []).append(one)
+    cuts = {name: [] if single else _cuts(turns) for name, turns in parted.items()}
+    return [
+        Asked(
+            (one.at - chosen[0].at) / speed,
+            f"c{one.blocks[0]}",
+            _body(_messages(one, cuts[one.blocks[0]])),
+        )
+        for one in chosen
+    ]
+
+
+def _cuts(turns: Sequence[Request]) -> list[int]:
+    """After how many blocks two prompts of a conversation part."""
+    found = set()
+    for one, other in combinations(turns, 2):
+        same = takewhile(
+            lambda pair: pair[0] == pair[1], zip(one.blocks, other.blocks, strict=False)
+        )
+        found.add(len(list(same)))
+    return sorted(found)
+
+
+def _messages(one: Request, cuts: Sequence[int]) -> list[str]:
+    whole = "".join(_text(block) for block in one.blocks)[: max(1, one.tokens * TEXT // BLOCK)]
+    ends = [cut * TEXT for cut in cuts if cut * TEXT < len(whole)]
+    return [whole[a:b] for a, b in zip([0, *ends], [*ends, len(whole)], strict=True)]
 
 
 def _text(block: int) -> str:
     return random.Random(block).randbytes(TEXT // 2).hex()
 
 
-def _body(text: str) -> bytes:
-    messages = [{"role": "user", "content": text}]
+def _body(texts: Sequence[str]) -> bytes:
+    roles = ("user", "assistant") * len(texts)
+    messages = [{"role": r, "content": t} for r, t in zip(roles, texts, strict=False)]
     return orjson.dumps({"model": "m", "messages": messages, "stream": True})
 
 
@@ -348,7 +375,7 @@ def good(row: Row, outcomes: Sequence[Outcome], fault: Fault | None) -> bool:
 
 def run(options: argparse.Namespace) -> bool:
     """Whether all runs were good; rounds take turns."""
-    work, well = workload(), True
+    work, well = workload(single=options.single), True
     chosen = rows(options)
     cases: Sequence[Fault | None] = FAULTS if options.faults else (None,)
     print(FAULT_HEAD if options.faults else HEAD)
@@ -378,6 +405,7 @@ def main() -> int:
     parser.add_argument("--load", type=float, default=1.0, help="engines are slower by this")
     parser.add_argument("--peers", type=Path, help="an environment with other routers")
     parser.add_argument("--only", nargs="*", default=[], help="names of rows")
+    parser.add_argument("--single", action="store_true", help="one message a prompt")
     parser.add_argument("--faults", action="store_true")
     return 0 if run(parser.parse_args()) else 1
 
