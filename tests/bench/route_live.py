@@ -1,17 +1,20 @@
 """Routing over real sockets: engines, gateways and a client as processes, and routers of others.
 
-    python -m tests.bench.route_live [--rounds N] [--load L] [--peers VENV] [--only NAME ...]
-                                     [--single] [--faults]
+    python -m tests.bench.route_live [--rounds N] [--part P] [--load L] [--peers VENV]
+                                     [--only NAME ...] [--single] [--faults]
 
-Every eighth conversation of the synthetic trace (513 requests; the first 500 of the whole trace
-hardly have a prefix in common), its 17 minutes pressed into 14 seconds, to five engines
+Every eighth conversation of the synthetic trace (some 500 requests; the first 500 of the whole
+trace hardly have a prefix in common), its 17 minutes pressed into 14 seconds, to five engines
 (tests/engine.py) that are as much faster: load and memory in proportion to those of eight nodes and
-the whole trace in `route_sim`. The traces carry no text: each block of a prompt is a fixed text of
-1 KiB, and a message ends where two prompts of a conversation part (`--single`: there is but one,
-inside which they part). One process sends the requests as streams at their times, whatever became
-of the earlier ones, with `x-cache: off`, so that nothing comes from the cache, and with the
-conversation's name as `x-session-id`, by which routers of others may tell it. The 50 ms after which
-gateways hear of each other are 3.6 s of the trace's time: more than they would be in earnest.
+the whole trace in `route_sim`. Each round takes another eighth: one alone is too little to tell two
+good policies apart.
+
+The traces carry no text: each block of a prompt is a fixed text of 1 KiB, and a message ends where
+two prompts of a conversation part (`--single`: there is but one, inside which they part). One
+process sends the requests as streams at their times, whatever became of the earlier ones, with
+`x-cache: off`, so that nothing comes from the cache, and with the conversation's name as
+`x-session-id`, by which routers of others may tell it. The 50 ms after which gateways hear of each
+other are 3.6 s of the trace's time: more than they would be in earnest.
 
 - hits: the share of the prompts' tokens that engines had kept, by their own count.
 - first token: milliseconds from the time at which a request was due to the first byte of content; a
@@ -40,7 +43,7 @@ import urllib.request
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from itertools import combinations, takewhile
+from itertools import combinations, product, takewhile
 from pathlib import Path
 from statistics import mean
 from tempfile import TemporaryDirectory
@@ -125,11 +128,11 @@ class Row(NamedTuple):
     start: Callable[[ExitStack, Path, Sequence[Running]], list[int]]
 
 
-def workload(*, single: bool) -> list[Asked]:
-    """The same each time. `single`: each prompt is one message."""
+def workload(part: int, *, single: bool) -> list[Asked]:
+    """The same each time. `part`: which eighth. `single`: each prompt is one message."""
     requests = trace("synthetic")
     begins = sorted({one.blocks[0] for one in requests})
-    wanted = set(begins[::SHARE])
+    wanted = set(begins[part % SHARE :: SHARE])
     chosen = [one for one in requests if one.blocks[0] in wanted]
     speed = (chosen[-1].at - chosen[0].at) / SECONDS
     parted: dict[int, list[Request]] = {}
@@ -375,12 +378,13 @@ def good(row: Row, outcomes: Sequence[Outcome], fault: Fault | None) -> bool:
 
 def run(options: argparse.Namespace) -> bool:
     """Whether all runs were good; rounds take turns."""
-    work, well = workload(single=options.single), True
+    well = True
     chosen = rows(options)
     cases: Sequence[Fault | None] = FAULTS if options.faults else (None,)
     print(FAULT_HEAD if options.faults else HEAD)
     for fault in cases:
-        for row in chosen * options.rounds:
+        for turn, row in product(range(options.rounds), chosen):
+            work = workload(options.part + turn, single=options.single)
             try:
                 outcomes, share = measured(row, work, options.load, fault)
             except (OSError, RuntimeError) as error:
@@ -402,6 +406,7 @@ def main() -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--part", type=int, default=0, help="which eighth the first round takes")
     parser.add_argument("--load", type=float, default=1.0, help="engines are slower by this")
     parser.add_argument("--peers", type=Path, help="an environment with other routers")
     parser.add_argument("--only", nargs="*", default=[], help="names of rows")
