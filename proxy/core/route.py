@@ -31,6 +31,9 @@ _TIE: Final = 256.0
 """Tokens; costs that differ by less are equal: a node computes so many while its load is told."""
 _LOAD: Final = 1.25
 """A node of the ring takes up to this times the mean load, rounded up: so one always has room."""
+FEW: Final = 4
+"""And so many calls in any case: of a few the mean says nothing, and conversations would drive each
+other from node to node."""
 _POINTS: Final = 128
 """Of each node on the ring, at weight 1."""
 
@@ -178,7 +181,7 @@ class Ring:
             at = places.get(name)
             if at is not None:
                 one = candidates[at]
-                if one.running < ceil(_LOAD * mean * one.weight):
+                if one.running < max(FEW, ceil(_LOAD * mean * one.weight)):
                     return Choice(at, "ring")
         return Choice(least(candidates).at, "ring")
 

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from proxy.core.prefix import Boundary, Prompt, chained
-from proxy.core.route import Candidate, Choice, Ring, drawn, least, prefix
+from proxy.core.route import FEW, Candidate, Choice, Ring, drawn, least, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -286,7 +286,18 @@ def test_no_node_has_more_than_its_share(weights: list[float], asked: list[int])
     mean = len(asked) / sum(weights)
 
     assert sum(one.running for one in now) == len(asked)
-    assert all(one.running <= ceil(1.25 * mean * one.weight + 1e-9) for one in now)
+    assert all(one.running <= max(FEW, ceil(1.25 * mean * one.weight + 1e-9)) for one in now)
+
+
+def test_a_few_calls_drive_no_conversation_away() -> None:
+    busy = [one._replace(running=0) for one in nodes(8)]
+    home = RING(busy, question("hot")).at
+    busy[home] = busy[home]._replace(running=FEW - 1)
+    stays = RING(busy, question("hot")).at
+    busy[home] = busy[home]._replace(running=FEW)
+
+    assert stays == home
+    assert RING(busy, question("hot")).at != home
 
 
 def test_one_hot_conversation_overflows_to_the_next_nodes() -> None:
