@@ -34,10 +34,13 @@ class Cluster:
 
     def __init__(self, folder: Path, *, replicas: bool = False) -> None:
         count = 6 if replicas else 3
+        # Milliseconds after which a silent master is given up: without a replica in its place that
+        # is the end of the whole cluster, which a slow machine must not bring about.
+        patience = "1000" if replicas else "10000"
         self.servers = [
             RedisServer(
                 folder / str(number),
-                *("--cluster-enabled", "yes", "--cluster-node-timeout", "1000"),
+                *("--cluster-enabled", "yes", "--cluster-node-timeout", patience),
                 *("--cluster-config-file", f"nodes-{number}.conf"),
                 *("--repl-diskless-sync-delay", "0"),
             )

@@ -312,7 +312,7 @@ async def test_a_node_that_never_answers_holds_up_no_others(
         assert not took[504]
         assert max(took[200]) < 8.0
     else:
-        assert len(took[200]) >= 40
+        assert len(took[200]) >= 25  # two thirds, by chance
         assert max(took[200]) < 2.0 <= min(took[504])
         assert max(took[504]) < 8.0
     assert [one.status for one in after] == [200] * 20
