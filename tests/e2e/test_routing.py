@@ -213,7 +213,7 @@ async def test_a_frozen_engine_is_left_out_and_its_calls_are_answered_elsewhere(
     later = [await post(gateway.port, KEY, chat("", f"new {i} " * 500)) for i in range(12)]
     left_out = time.monotonic() - began - seconds
     engine.signal(signal.SIGCONT)
-    await until(lambda: turns(gateway)[-1] == (frozen, "trial"))
+    await until(lambda: turns(gateway)[-1:] == [(frozen, "trial")])
     back = [await ask(gateway, chat("", f"newer {i} " * 500)) for i in range(24)]
 
     assert {got.status for got in got_all} == {200}
