@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,6 +13,7 @@ from proxy.core.decision import Hit, evaluate
 from proxy.core.entry import Alias
 from proxy.core.events import StoreSkipped
 from proxy.core.keeping import UNCACHEABLE, Arrived, kept
+from proxy.tasks import off_loop
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from proxy.tiers import Tiers
 
     Renewed: TypeAlias = Callable[[Key, float], Awaitable[None]]
-
-_LARGE: Final = 1 << 20
-"""Bytes; a longer answer takes tens of milliseconds to be checked, so a thread does it."""
 
 
 class Keeper:
@@ -73,10 +70,7 @@ class Keeper:
             counted=flight.counted,
             fence=flight.fence,
         )
-        if len(body) > _LARGE:  # a long answer takes tens of milliseconds to be checked
-            entry = await asyncio.to_thread(self._kept, arrived, lookup)
-        else:
-            entry = self._kept(arrived, lookup)
+        entry = await off_loop(len(body), self._kept, arrived, lookup)
         if isinstance(entry, str):
             self._emit(StoreSkipped(entry))
             if entry in UNCACHEABLE:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from proxy.core.receive import raw_key, receive
 from proxy.core.request import Lookup
+from proxy.tasks import off_loop
 
 if TYPE_CHECKING:
     from proxy.core.endpoint import Endpoint
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from proxy.core.request import Intent
     from proxy.core.rules import Rules
 
-_LARGE: Final = 1 << 20
-"""Bytes; a larger body is understood in a thread, since it takes tens of milliseconds."""
 
 _ITEMS = 32
 """A batch of more items is not remembered: its keys would take more room than its parsing time."""
@@ -41,10 +39,7 @@ class Memo:
         hash: no JSON is parsed twice. Raises: as `receive`."""
         raw = raw_key(arrival, self._rules)
         if (intent := self.get(raw)) is None:
-            if len(arrival.body) > _LARGE:
-                intent = await asyncio.to_thread(receive, arrival, endpoint, self._rules)
-            else:
-                intent = receive(arrival, endpoint, self._rules)
+            intent = await off_loop(len(arrival.body), receive, arrival, endpoint, self._rules)
             if isinstance(intent, Lookup):
                 intent = msgspec.structs.replace(intent, raw=raw)
             self.put(raw, intent)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +16,7 @@ from proxy.core.headers import with_credential, without
 from proxy.core.message import Call, Head
 from proxy.core.quota import estimate
 from proxy.core.rewrite import outgoing
+from proxy.tasks import off_loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from proxy.quotas import Quotas
 
 
-_LARGE: Final = 1 << 20
-"""Bytes; a longer body takes tens of milliseconds to be read, so a thread does it."""
 _KEPT_THERE: Final = ("store_true", "stateful", "hosted_tools")
 """What is asked for by these lies, or will lie, at one node."""
 
@@ -138,9 +136,7 @@ class Origin:
         if not self._fleet.routes(request.model):
             return None
         asked = body, request, hints(arrival.id, arrival.headers)
-        if len(body) > _LARGE:
-            return await asyncio.to_thread(self._prompted, *asked)
-        return self._prompted(*asked)
+        return await off_loop(len(body), self._prompted, *asked)
 
     def _settle(self, upstream: Answering, request: Request) -> None:
         """Charge the tenant what was counted, in place of what was estimated."""

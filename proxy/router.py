@@ -70,9 +70,9 @@ class Route:
 
     def report(self, cached: float) -> None:
         """The node says what share of the prompt it had kept, in [0, 1]."""
-        self._router.reported(self._pick, cached)
         if self._decision is not None and self._pick.prompt is not None:
-            self._decision.reported = round(cached * self._pick.prompt.tokens)
+            told = self._decision.reported = round(cached * self._pick.prompt.tokens)
+            self._router.reported(self._pick, self._pick.prompt, cached, told)
 
     def lost(self) -> None:
         """The node could not be reached: when it is there again, it begins anew."""
@@ -145,12 +145,9 @@ class Router:
             self._emit(Routed(pick.node.name, pick.reason))
         return Route(self, pick, decision)
 
-    def reported(self, pick: Pick, cached: float) -> None:
-        """A node told what share of a prompt it had kept."""
-        if (prompt := pick.prompt) is None:
-            return
+    def reported(self, pick: Pick, prompt: Prompt, cached: float, told: int) -> None:
+        """A node told what share of a prompt it had kept: so many tokens."""
         self._prefixes.report(pick.node.name, prompt.chain, pick.depth, cached)
-        told = round(cached * prompt.tokens)
         self._emit(PrefixReported(pick.node.name, pick.cached, told, prompt.tokens))
 
     def lost(self, node: Node) -> None:
@@ -167,8 +164,7 @@ class Router:
             if decision.request == request:
                 names = [node.name for node in self._nodes]
                 depths = self._prefixes.depths(names, prompt.chain)
-                held = [prompt.chain[depth - 1].tokens if depth else 0 for depth in depths]
-                return prompt, dict(zip(names, held, strict=True))
+                return prompt, dict(zip(names, map(prompt.held, depths), strict=True))
         return None
 
     def share(self) -> None:

@@ -48,4 +48,4 @@ class Pick(NamedTuple):
     @property
     def cached(self) -> int:
         """Tokens of the prompt that it is thought to hold."""
-        return self.prompt.chain[self.depth - 1].tokens if self.prompt and self.depth else 0
+        return self.prompt.held(self.depth) if self.prompt else 0

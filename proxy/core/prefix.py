@@ -45,7 +45,6 @@ LONGEST: Final = _FIRST + _LAST
 MOST: Final = 1 << 40
 """Tokens; a fleet that says that more waits for a node does not speak the truth."""
 
-
 _NO_HINTS: Final = Hints()
 
 
@@ -64,7 +63,6 @@ class Prompt(NamedTuple):
     """Shallowest first; never empty."""
     anchor: int
     """The boundary that names the conversation: the end of its first question."""
-
     layers: tuple[int, int, int] = (0, 0, 0)
     """Boundaries up to the end of tools and system, of developer messages, of the earlier turns."""
     hints: Hints = Hints()
@@ -72,6 +70,10 @@ class Prompt(NamedTuple):
     @property
     def tokens(self) -> int:
         return self.chain[-1].tokens
+
+    def held(self, depth: int) -> int:
+        """Tokens up to the end of so many boundaries."""
+        return self.chain[depth - 1].tokens if depth else 0
 
 
 def prompt(body: bytes, request: Request, rules: Rules, hints: Hints = _NO_HINTS) -> Prompt | None:
@@ -126,12 +128,12 @@ def chained(root: Iterable[bytes], segments: Iterable[tuple[bytes, bytes]]) -> P
         return None
     anchor, layers = len(chain) - 1 if anchor < 0 else anchor, _layers(ends)
     made = Prompt(tuple(chain), anchor, layers)
-    return made if len(chain) <= _FIRST + _LAST else _cut(made)
+    return made if len(chain) <= LONGEST else _cut(made)
 
 
 def _cut(whole: Prompt) -> Prompt:
     """The beginning and the end of a very long chain."""
-    chain, missing = whole.chain, len(whole.chain) - _FIRST - _LAST
+    chain, missing = whole.chain, len(whole.chain) - LONGEST
     first, second, third = (
         end if end <= _FIRST else max(_FIRST, end - missing) for end in whole.layers
     )
@@ -153,7 +155,6 @@ def _layers(ends: Sequence[tuple[bytes, int]]) -> tuple[int, int, int]:
 
 _GLOBAL: Final = frozenset((b"tools", b"functions", b"system"))
 _PROJECT: Final = frozenset((b"developer",))
-
 
 _MESSAGES: Final = {
     Endpoint.CHAT: ("messages",),

@@ -113,10 +113,9 @@ class Choice(NamedTuple):
 
 def prefix(candidates: Sequence[Candidate], prompt: Prompt, a: float = A) -> Choice:
     """The least cost; equal ones by what they hold, then by rendezvous hashing."""
-    chain, total = prompt.chain, prompt.chain[-1][1]
-    costs, held = [], []
+    costs, held, total = [], [], prompt.tokens
     for one in candidates:
-        kept = chain[one.depth - 1][1] if one.depth else 0
+        kept = prompt.held(one.depth)
         held.append(kept)
         costs.append((one.queued + (1 + a) * (total - kept)) / one.weight + one.penalty)
     limit = min(costs) + _TIE
@@ -209,7 +208,7 @@ def considered(
         Considered(
             one.name,
             cost,
-            prompt.chain[one.depth - 1].tokens if prompt is not None and one.depth else 0,
+            0 if prompt is None else prompt.held(one.depth),
             round(one.queued),
             one.running,
         )
