@@ -1,0 +1,1 @@
+"""Meaning: which stored question asks the same as a new one, and how often that goes wrong."""

@@ -1,0 +1,155 @@
+"""What workers and the semantic process say to each other: a length, then one message."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+Kind: TypeAlias = Literal["canonical", "semantic"]
+"""Found by the canonical question, or as the nearest neighbour."""
+
+Action: TypeAlias = Literal["serve", "verify", "none"]
+"""Serve the stored answer; ask upstream and compare; or there is none."""
+
+LENGTH: Final = 4
+"""Bytes, big-endian, before each message."""
+LARGEST: Final = 1 << 24
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A stored question."""
+
+    key: bytes
+    """32 bytes: the key of its answer."""
+    scope: bytes
+    """32 bytes: the fingerprint of everything but the question."""
+    text: str
+    expires: float
+    """Unix seconds."""
+    tag: str = ""
+    """Of the embedder that made the vector; empty: there is none yet."""
+    vector: bytes = b""
+    """Half-precision little-endian numbers, length 1."""
+
+
+class Label(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Whether a stored answer would have been right for a new question."""
+
+    name: bytes
+    """16 bytes, another one each time: a label that comes twice counts once."""
+    group: str
+    """Of scopes whose errors are counted together: model and language."""
+    kind: Kind
+    similarity: float
+    key: bytes
+    wrong: bool
+
+
+class Block(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A pair that somebody said was wrong: never again."""
+
+    scope: bytes
+    text: str
+    key: bytes
+
+
+class Nearest(msgspec.Struct, frozen=True, tag="nearest"):
+    """Is there a stored answer to a question that means the same?"""
+
+    scope: bytes
+    group: str
+    text: str
+    ttl: float
+    """Seconds that an answer to it would live."""
+    threshold: float = 0.0
+    """The least similarity that this request takes; it can only raise the general one."""
+
+
+class Found(msgspec.Struct, frozen=True, tag="found"):
+    """The answer to `Nearest`."""
+
+    action: Action = "none"
+    key: bytes = b""
+    kind: Kind = "semantic"
+    similarity: float = 0.0
+    threshold: float = 0.0
+    reason: str = ""
+    """Why it is not served: scope_empty, below_threshold, guard:NAME, ineligible:WHY, budget,
+    sampled, shadow, blocked, judge."""
+    group: str = ""
+    """The one asked for, with the question's language."""
+    tag: str = ""
+    vector: bytes = b""
+    """Of the question asked, where it was embedded: to be stored with the answer to it."""
+
+
+class Learn(msgspec.Struct, frozen=True, tag="learn"):
+    """Remember these stored questions; one of the same key is replaced."""
+
+    records: tuple[Record, ...]
+
+
+class Forget(msgspec.Struct, frozen=True, tag="forget"):
+    """The answers under these keys are gone."""
+
+    keys: tuple[bytes, ...]
+
+
+class Compare(msgspec.Struct, frozen=True, tag="compare"):
+    """A stored answer and the one that the upstream gave now."""
+
+    found: Found
+    text: str
+    stored: str
+    answered: str
+
+
+class Blame(msgspec.Struct, frozen=True, tag="blame"):
+    """A hit was wrong, somebody says."""
+
+    found: Found
+    block: Block
+
+
+class Labels(msgspec.Struct, frozen=True, tag="labels"):
+    """What was learnt of errors: the answer to `Compare` and `Blame`, and news of other machines.
+    Without labels where nothing could be said."""
+
+    labels: tuple[Label, ...] = ()
+    blocks: tuple[Block, ...] = ()
+
+
+class Done(msgspec.Struct, frozen=True, tag="done"):
+    """The answer to `Learn`, `Forget` and news."""
+
+    count: int = 0
+
+
+class Ask(msgspec.Struct, frozen=True, tag="ask"):
+    """What is the state of it?"""
+
+
+class State(msgspec.Struct, frozen=True, tag="state"):
+    """The answer to `Ask`; figures by name, and the groups with threshold and bound."""
+
+    figures: dict[str, float]
+    groups: dict[str, dict[str, float]]
+
+
+class Failed(msgspec.Struct, frozen=True, tag="failed"):
+    """It could not be done: busy, or whatever the embedder or the index met."""
+
+    reason: str
+
+
+Message: TypeAlias = (
+    Nearest | Found | Learn | Forget | Compare | Blame | Labels | Done | Ask | State | Failed
+)
+
+
+class Framed(msgspec.Struct, frozen=True, array_like=True):
+    """A message with the number that its answer bears."""
+
+    number: int
+    message: Message
