@@ -16,6 +16,7 @@ from proxy.adapters.processes.supervisor import Supervisor
 from proxy.adapters.runtime import runtime
 from proxy.adapters.sockets import reserved
 from proxy.company import Company
+from proxy.comparing import compared
 from proxy.core.rules import exchanges, rules
 from proxy.environment import admin_token, credential, peer_secret
 from proxy.flights import Flights
@@ -60,6 +61,7 @@ def serve(config: Config, environ: Mapping[str, str], opened: Callable[[int, int
             emit=emit,
             reaped=lambda slot: bury(directory, str(slot)),
             opened=lambda: opened(*ports),
+            aides=int(config.semantic.mode != "off"),
         ).run()
 
 
@@ -74,6 +76,7 @@ def _others(config: Config, environ: Mapping[str, str]) -> Iterator[Callable[[],
     """All but the rules."""
     yield partial(admin_token, config, environ)
     yield partial(peer_secret, config, environ)
+    yield partial(compared, config, environ)
     yield from tier_checks(config, environ)
     for table in config.upstream:
         yield partial(credential, table, environ)
@@ -90,10 +93,21 @@ def _checked(config: Config, environ: Mapping[str, str], clock: Clock) -> tuple[
 
 def _work(plan: Plan, ports: Sequence[int], slot: int, serving: Callable[[], None]) -> int:
     async def run() -> None:
-        await (await _worker(plan, slot)).run(ports, serving)
+        if slot == plan.site.config.server.workers:
+            await _compare(plan.site, serving)
+        else:
+            await (await _worker(plan, slot)).run(ports, serving)
 
     uvloop.run(run())
     return 0
+
+
+async def _compare(site: Site, serving: Callable[[], None]) -> None:
+    """Be the machine's semantic process."""
+    from semantic.process import run  # with numpy and a model, which no worker is to load
+
+    settings = compared(site.config, site.environ)
+    await run(settings, site.directory / "semantic.sock", site.environ, serving)
 
 
 def _told(site: Site, slot: int) -> tuple[Log, Metrics, Emit]:
@@ -124,6 +138,7 @@ async def _worker(plan: Plan, slot: int) -> Worker:
         flights=flights,
         backlog=storage.backlog,
         purging=company.purging,
+        meaning=company.meaning,
         fleet=front.fleet,
         meet=company.meet,
         loops=[*storage.loops, *company.loops, *front.loops],

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from proxy.adapters.leases import Leases, NoLeases, leased
+from proxy.adapters.meaning import Meaning as Process
 from proxy.adapters.peers.follow import NoPeers, Peers
 from proxy.adapters.peers.server import PeerServer, Remote, address
 from proxy.adapters.redis.feed import Feed
 from proxy.adapters.redis.leases import RedisLeases
+from proxy.adapters.redis.meanings import Meanings
 from proxy.core.entry import Key
 from proxy.core.events import TierFailed
 from proxy.environment import disk_path, peer_secret
+from proxy.gathering import Gathering
+from proxy.meaning import Meaning, NoMeaning
 from proxy.purging import Purging
 from proxy.sharing import Sharing, unnamed
 from proxy.storage import closing
@@ -51,7 +55,42 @@ class Company:
         self._peers = Peers(self._secret, emit)
         self._feed = self._fed(storage)
         self._sharing: Sharing | None = None
+        self.meaning = self._meant(storage)
         self.purging = self._forgetful(storage)
+
+    def _meant(self, storage: Storage) -> Meaning | NoMeaning:
+        settings, epoch = self._site.config.semantic, storage.epochs.current
+        if settings.mode == "off":
+            return NoMeaning()
+        process = Process(self._site.directory / "semantic.sock")
+        self.closing.append(process.aclose)
+        fleet = self._others_meanings(storage)
+        if fleet is not None:
+            process.told = fleet.learnt
+        first = self._slot == 0
+        source = storage.memory.questions if storage.disk is None else storage.disk.questions
+        if first or storage.disk is None:
+            told = fleet if first else None
+            self.loops.append(Gathering(process, source, told, self._site.clock, self._emit).run)
+        return Meaning(
+            process,
+            process,
+            storage.tiers,
+            announce=None if fleet is None else fleet.stored,
+            epoch=epoch,
+            flying=lambda key: self._flights.has((key, epoch())),
+            timeout=float(settings.timeout),
+            patience=float(settings.judge.timeout) + 1.0,
+            backlog=storage.backlog,
+            clock=self._site.clock,
+            emit=self._emit,
+        )
+
+    def _others_meanings(self, storage: Storage) -> Meanings | None:
+        if storage.link is None or storage.redis is None:
+            return None
+        run = self._site.directory.name.encode()
+        return Meanings(storage.link, storage.redis.get, run, self._site.clock)
 
     async def join(self) -> Sharing:
         """Be reachable, and share flights from now on."""
@@ -88,6 +127,7 @@ class Company:
             self._step_aside,
             self._feed,
             self._site.clock,
+            gone=self.meaning.gone,
             sweeps=self._slot == 0,
         )
         if not self.alone:

@@ -159,12 +159,66 @@ class Encryption(_Table, frozen=True):
     """Keys that older entries may still be read with."""
 
 
+class Judge(_Table, frozen=True):
+    """A small model that is asked whether a stored answer answers a new question."""
+
+    mode: Literal["off", "sync", "async"] = "off"
+    """sync: before a hit is served; async: behind the upstream's answer, for the next time."""
+    url: str = ""
+    """Of its API, up to and with /v1."""
+    model: str = ""
+    key_env: str = ""
+    timeout: Timeout = Timeout(2)
+
+
 class Semantic(_Table, frozen=True):
-    mode: Literal["off"] = "off"
-    """Reserved: this release has no semantic tier, so only `off` is accepted."""
+    """Answers to questions that mean the same."""
+
+    mode: Literal["off", "shadow", "on"] = "off"
+    """shadow: the upstream answers, and what would have been served is compared with that."""
     embedder: str = ""
+    """use (the default), e5, sentence-transformers:MODEL, http:URL of an embeddings API."""
+    embedder_key_env: str = ""
+    """Variable with the credential of an embedder by http."""
+    profile: Literal["strict", "balanced", "relaxed"] = "strict"
     min_similarity: Share = 0.0
-    max_error_rate: Share = 0.01
+    """From which on neighbours are served; 0: from where the error budget allows it."""
+    max_error_rate: Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)] = 0.01
+    """Of the answers served by meaning, the share that may be wrong."""
+    policy: Literal["threshold", "entry"] = "threshold"
+    """Whether evidence counts for all of a model and language, or for each stored answer."""
+    sample_rate: Share = 0.02
+    """Share of hits that the upstream answers all the same, to be compared."""
+    answer_similarity: Share = 0.9
+    """From which on two answers are taken to say the same."""
+    timeout: Timeout = Timeout(0.050)
+    """Of a look-up; what takes longer is a miss."""
+    max_chars: Annotated[int, msgspec.Meta(ge=1, le=2000)] = 400
+    """Of a question; longer ones are not compared."""
+    volatile_ttl: Duration = Duration(300)
+    """Questions about now are compared only where answers live no longer than this."""
+    personal: bool = False
+    """Compare questions about the asker's own affairs: where each credential is one person's."""
+    tools: bool = False
+    """Compare questions of requests with tools."""
+    cross_language: bool = False
+    top_k: Annotated[int, msgspec.Meta(ge=1, le=100)] = 5
+    """Neighbours that are looked at."""
+    max_scopes: Annotated[int, msgspec.Meta(ge=1)] = 10_000
+    max_entries_per_scope: Annotated[int, msgspec.Meta(ge=1)] = 20_000
+    max_bytes: Size = Size(268435456)
+    """Of vectors, in each machine's semantic process."""
+    index: str = ""
+    """redis:// URL of a Redis 8, to search there instead of in memory; empty: in memory."""
+    protected_terms: tuple[str, ...] = ()
+    """Names that two questions must have in common to be the same."""
+    antonyms: tuple[tuple[str, str], ...] = ()
+    """Pairs of words that turn a question round."""
+    classes: tuple[tuple[str, ...], ...] = ()
+    """Sets of words of which two different ones ask different things."""
+    synonyms: tuple[tuple[str, ...], ...] = ()
+    """Sets of words that ask the same."""
+    judge: Judge = Judge()
 
 
 class Routing(_Table, frozen=True):

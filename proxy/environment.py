@@ -50,6 +50,11 @@ def redis_password(config: Config, environment: Mapping[str, str]) -> str | None
     return _value(config.cache.redis.password_env, environment, "cache.redis.password_env")
 
 
+def judge_key(config: Config, environment: Mapping[str, str]) -> str | None:
+    """The credential for the judge of answers; None: it wants none. Raises ConfigError."""
+    return _value(config.semantic.judge.key_env, environment, "semantic.judge.key_env")
+
+
 def peer_secret(config: Config, environment: Mapping[str, str]) -> bytes | None:
     """What the gateways of a fleet know each other by; None: flights end at this machine.
 

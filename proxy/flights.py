@@ -44,6 +44,10 @@ class Flights:
         flight = self._flying.get(name)
         return None if flight is None or flight.dropped else self._board(flight)
 
+    def has(self, name: Name) -> bool:
+        """Whether such a flight is on its way."""
+        return name in self._flying
+
     def join(self, name: Name, fly: Fly, *, running: bool = False) -> tuple[Reader, bool]:
         """A place at the flight of that name, and whether another had started it. `running`: not
         at one whose answer is whole already."""

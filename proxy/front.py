@@ -148,6 +148,7 @@ class Front:
             clock=clock,
             emit=emit,
             max_entry_bytes=cache.max_entry_bytes,
+            meaning=self._company.meaning,
             renewed=self._company.renewed,
         )
         rules = self._plan.rules
@@ -184,6 +185,7 @@ class Front:
             sharing=self._sharing,
             origin=self._origin,
             recall=recall,
+            meaning=self._company.meaning,
             rescue=Rescue(recall, config.static, paused, strain.tripped, clock, self._emit),
             quotas=self._quotas,
             unkept=self._unkept,

@@ -10,7 +10,7 @@ from proxy.core import embeddings
 from proxy.core.batch import apart, members
 from proxy.core.coding import CodingError, decoded
 from proxy.core.decision import Hit, evaluate
-from proxy.core.entry import Alias
+from proxy.core.entry import Alias, Entry
 from proxy.core.events import StoreSkipped
 from proxy.core.keeping import UNCACHEABLE, Arrived, kept
 from proxy.tasks import off_loop
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from proxy.answering import Answering
-    from proxy.core.entry import Entry, Key, Stored
+    from proxy.core.entry import Key, Stored
     from proxy.core.keeping import Keeping
     from proxy.core.request import Lookup
     from proxy.flight import Flight
     from proxy.marks import Marks
+    from proxy.meaning import Meanings
     from proxy.ports import Clock, Emit
     from proxy.tiers import Tiers
 
@@ -43,10 +44,12 @@ class Keeper:
         clock: Clock,
         emit: Emit,
         max_entry_bytes: int,
+        meaning: Meanings,
         renewed: Renewed,
     ) -> None:
         """`renewed`: told of each answer that a request wanted in place of a stored one."""
         self._renewed = renewed
+        self._meaning = meaning
         self.unkept = unkept
         """Keys whose answers could not be stored a moment ago."""
         self._tiers = tiers
@@ -86,7 +89,8 @@ class Keeper:
             body = decoded(coding, arrived.body, self._max_decoded) if coding else arrived.body
         except CodingError:
             return "coding"
-        return kept(msgspec.structs.replace(arrived, body=body), lookup, self._keeping)
+        entry = kept(msgspec.structs.replace(arrived, body=body), lookup, self._keeping)
+        return self._meaning.noted(entry, lookup) if isinstance(entry, Entry) else entry
 
     async def store(self, entry: Entry, lookup: Lookup, body: bytes) -> None:
         if entry.key != lookup.key or (lookup.normalized is None and not lookup.items):
@@ -97,6 +101,8 @@ class Keeper:
         else:
             alias = Alias(lookup.normalized, entry.tenant, entry.key, entry.asked, entry.expires)
             await self._tiers.put(entry, alias)
+        if entry.key == lookup.key:
+            self._meaning.stored(entry)
         anew = not lookup.request.controls.read
         if entry.key == lookup.key and not lookup.items:
             self._tiers.replaced(entry, anew=anew)

@@ -2,6 +2,7 @@
 
 bytes ─► Arrival ─► Intent ─► Outcome ──────────────► Response ─► bytes
          receive    │ Lookup   │ Hit │ Stale │ Miss     rendered │ live
+                    │          │     │       │ near in meaning? Hit
                     │          │     │       └► Flight: one per key and epoch, many readers
                     │          │     └► refresh ─┘       │ another gateway's, or the origin's
                     │ Bypass   │                         ├► kept? ─► tiers
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from proxy.flight import Flight, Reader
     from proxy.flights import Flights
     from proxy.marks import Marks
+    from proxy.meaning import Meanings
     from proxy.memo import Memo
     from proxy.origin import Origin
     from proxy.ports import Clock
@@ -52,6 +54,7 @@ class Pipeline:
     sharing: Sharing
     origin: Origin
     recall: Recall
+    meaning: Meanings
     rescue: Rescue
     quotas: Quotas
     unkept: Marks
@@ -76,7 +79,9 @@ class Pipeline:
 
     async def _shared(self, arrival: Arrival, lookup: Lookup, report: Report) -> Response:
         try:
-            return await self._answer(arrival, lookup, await self.recall.look(lookup), report)
+            exact = await self.recall.look(lookup)
+            outcome = await self.meaning.near(exact, lookup, report.request_id)
+            return await self._answer(arrival, lookup, outcome, report)
         except UnlikeError:  # what another request was answered is no answer to this one
             return await self._pass(arrival, Bypass(lookup.request, "unlike"), report)
 
@@ -139,7 +144,8 @@ class Pipeline:
                 own: XCache = "MISS" if lookup.request.controls.read else "REFRESH"
                 outcome: XCache = "COLLAPSED" if joined else own
                 node, why = reader.flight.node, reader.flight.why
-                status = Status(outcome, miss.reason, key=lookup.shown, node=node, why=why)
+                key, detail = lookup.shown, miss.detail
+                status = Status(outcome, miss.reason, key=key, node=node, why=why, detail=detail)
                 self.rescue.passed(head.status)
                 return report.respond(head, body, status)
             case Found():

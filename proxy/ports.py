@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Sequence
 
-    from proxy.core.entry import Form, Key, Stored
+    from proxy.core.entry import Entry, Form, Key, Stored
     from proxy.core.events import Event
     from proxy.core.message import Call, Head
+    from proxy.core.near import Near, Verdict
+    from proxy.core.request import Lookup
 
     Emit = Callable[[Event], None]
 
@@ -106,6 +108,37 @@ class Peers(Protocol):
         Raises: UpstreamError: what the owner's flight met, or kind `gone` where the owner is dead
         or frozen; an answer breaks off with that kind too.
         """
+
+
+class SemanticError(Exception):
+    """The semantic process gave no answer: it is not there, busy, or could not."""
+
+
+class Semantic(Protocol):
+    """Stored questions, compared by their meaning. All methods raise SemanticError."""
+
+    async def nearest(self, lookup: Lookup, epoch: int, request: str) -> Near:
+        """A stored question that means the same as this one's. `request`: the id by which somebody
+        may call the hit wrong later."""
+
+    async def learn(self, entries: Sequence[Entry]) -> None:
+        """Remember the questions that these answer."""
+
+    async def forget(self, keys: Sequence[Key]) -> None:
+        """The answers under these keys are gone."""
+
+
+class School(Protocol):
+    """What the semantic process learns its errors from. All methods raise SemanticError."""
+
+    async def compare(self, near: Near, text: str, stored: str, answered: str) -> Sequence[Verdict]:
+        """Whether a stored answer was right for a question, by what the upstream answered."""
+
+    async def consult(self, near: Near, text: str, stored: str) -> Near:
+        """The same, to be served or not as a judge says of the stored answer."""
+
+    async def blame(self, request: str) -> tuple[Sequence[Verdict], Sequence[Key]]:
+        """Somebody calls the hit of a request wrong; the answers that have to go for it."""
 
 
 class Clock(Protocol):

@@ -68,6 +68,8 @@ class Purging:
     """Gives back the leases of this worker's flights for a key."""
     feed: Feed | None
     clock: Clock
+    gone: Callable[[Key], None]
+    """Told of each key, for whoever finds answers in other ways."""
     sweeps: bool
     """Whether this worker sees to what is shared with other gateways, for its machine."""
     _known: OrderedDict[Purged, None] = field(default_factory=OrderedDict)
@@ -111,6 +113,7 @@ class Purging:
         if self.sweeps:
             self._unswept.append((now + _SWEPT, purged))
         self._echoes.append((now + _ECHO, purged))
+        self.gone(key)
         self.flights.purge(key)
         await self.step_aside(key)
 

@@ -64,6 +64,8 @@ class Recall:
 
     def early(self, found: Found, lookup: Lookup) -> bool:
         """Whether to refresh what is fresh behind this answer."""
+        if found.similarity is not None:
+            return False  # another question's answer: nothing behind this one would renew it
         if self.due.has(lookup.key):
             self.due.drop(lookup.key)
             return near(found.entry, self.clock.now(), self.beta)
@@ -87,7 +89,8 @@ class Recall:
         if not lookup.items:  # of a batch, only the parts are stored
             self.tiers.used(entry)
         headers, body = self.renders.get(entry, lookup.request)
-        status = Status.stored(outcome, found, self.clock.now(), lookup.shown, failed)
+        shown = lookup.shown if found.similarity is None else lookup.showing(entry.key)
+        status = Status.stored(outcome, found, self.clock.now(), shown, failed)
         return report.respond(Head(entry.status, headers), body, status)
 
     def at_once(self, lookup: Lookup, report: Report) -> Response | None:

@@ -72,6 +72,8 @@ class Storage:
         self.link = _link(site, emit)
         self._code = self._coder()
         near = site.config.cache.memory
+        self.redis: RedisStore | None = None
+        self.disk: Disk | None = None
         self.memory = Memory(near.max_bytes, near.ttl)
         memory = Tier("memory", self.memory, peek=self.memory.peek, keep=self.memory.keep)
         tiers = (memory, self._disk(), self._redis(), self._objects())
@@ -97,6 +99,7 @@ class Storage:
         except StoreError:  # the cache may fail; what it is in front of may not
             self._emit(TierFailed("disk", "open"))
             return None
+        self.disk = disk
         self.loops.append(disk.run)
         self.closing.append(closing(disk))
         return Tier("disk", disk, peek=disk.glance, put_all=disk.put_all)
@@ -106,9 +109,10 @@ class Storage:
             return None
         self.loops.append(link.run)
         self.closing.append(link.aclose)
+        self.redis = RedisStore(link, self._code)
         return Tier(
             "redis",
-            RedisStore(link, self._code),
+            self.redis,
             filter=self._filter("entries"),
             shared=True,
             outage=Outage.never(),  # the link has breakers: for each server, reads and writes apart

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from proxy.core.events import Event
     from proxy.fleet import Fleet
     from proxy.flights import Flights
+    from proxy.meaning import Meanings
     from proxy.ports import Clock, Emit
     from proxy.purging import Purging
 
@@ -57,6 +58,7 @@ class Parts:
     flights: Flights
     backlog: Backlog
     purging: Purging
+    meaning: Meanings
     fleet: Fleet
     meet: Callable[[], Awaitable[object]]
     """Waits, briefly, for what should be known before the first request."""
@@ -112,6 +114,7 @@ class Worker:
             decisions=self._decisions,
             context=self._context,
             purge=self._purge,
+            feedback=self._feedback,
         )
         application = admin.application(operations, self._parts.token)
         return web.AppRunner(application, access_log=None, handle_signals=False)
@@ -137,6 +140,12 @@ class Worker:
         except OSError as error:
             raise StoreError("epoch", "cannot be written") from error
         return True
+
+    async def _feedback(self, request: str) -> bool:
+        keys = await self._parts.meaning.blame(request)
+        for key in keys or ():
+            await self._parts.purging.key(key)
+        return keys is not None
 
     def _decisions(self) -> list[dict[str, object]]:
         return [msgspec.to_builtins(one) for one in self._parts.fleet.router.decisions()]

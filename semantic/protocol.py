@@ -9,8 +9,9 @@ import msgspec
 Kind: TypeAlias = Literal["canonical", "semantic"]
 """Found by the canonical question, or as the nearest neighbour."""
 
-Action: TypeAlias = Literal["serve", "verify", "none"]
-"""Serve the stored answer; ask upstream and compare; or there is none."""
+Action: TypeAlias = Literal["serve", "verify", "judge", "promote", "none"]
+"""Serve the stored answer; ask upstream and compare; serve it if the judge agrees; ask upstream,
+and the judge behind it, for the next time; or there is none."""
 
 LENGTH: Final = 4
 """Bytes, big-endian, before each message."""
@@ -27,6 +28,8 @@ class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
     text: str
     expires: float
     """Unix seconds."""
+    epoch: int = 0
+    """Known when the answer was asked for: what is older than a later one is void."""
     tag: str = ""
     """Of the embedder that made the vector; empty: there is none yet."""
     vector: bytes = b""
@@ -62,6 +65,9 @@ class Nearest(msgspec.Struct, frozen=True, tag="nearest"):
     text: str
     ttl: float
     """Seconds that an answer to it would live."""
+    epoch: int = 0
+    request: str = ""
+    """The id by which somebody may call a hit wrong later."""
     threshold: float = 0.0
     """The least similarity that this request takes; it can only raise the general one."""
 
@@ -71,6 +77,7 @@ class Found(msgspec.Struct, frozen=True, tag="found"):
 
     action: Action = "none"
     key: bytes = b""
+    scope: bytes = b""
     kind: Kind = "semantic"
     similarity: float = 0.0
     threshold: float = 0.0
@@ -97,7 +104,7 @@ class Forget(msgspec.Struct, frozen=True, tag="forget"):
 
 
 class Compare(msgspec.Struct, frozen=True, tag="compare"):
-    """A stored answer and the one that the upstream gave now."""
+    """A stored answer and the one that the upstream gave now: was the stored one right?"""
 
     found: Found
     text: str
@@ -105,23 +112,30 @@ class Compare(msgspec.Struct, frozen=True, tag="compare"):
     answered: str
 
 
-class Blame(msgspec.Struct, frozen=True, tag="blame"):
-    """A hit was wrong, somebody says."""
+class Consult(msgspec.Struct, frozen=True, tag="consult"):
+    """Does a stored answer answer this question? Answered by `Found`: to be served, or not."""
 
     found: Found
-    block: Block
+    text: str
+    stored: str
 
 
-class Labels(msgspec.Struct, frozen=True, tag="labels"):
+class Blame(msgspec.Struct, frozen=True, tag="blame"):
+    """The hit that this request was served was wrong, somebody says."""
+
+    request: str
+
+
+class Lesson(msgspec.Struct, frozen=True, tag="lesson"):
     """What was learnt of errors: the answer to `Compare` and `Blame`, and news of other machines.
-    Without labels where nothing could be said."""
+    Empty where nothing could be said."""
 
     labels: tuple[Label, ...] = ()
     blocks: tuple[Block, ...] = ()
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):
-    """The answer to `Learn`, `Forget` and news."""
+    """The answer to `Learn`, `Forget` and `Lesson`."""
 
     count: int = 0
 
@@ -144,7 +158,18 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
 
 
 Message: TypeAlias = (
-    Nearest | Found | Learn | Forget | Compare | Blame | Labels | Done | Ask | State | Failed
+    Nearest
+    | Found
+    | Learn
+    | Forget
+    | Compare
+    | Consult
+    | Blame
+    | Lesson
+    | Done
+    | Ask
+    | State
+    | Failed
 )
 
 

@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from proxy.core import wire
+from proxy.core.entry import Key
 from proxy.core.message import Head
-from proxy.ports import StoreError, UpstreamError
+from proxy.core.near import Action, Near, Verdict
+from proxy.ports import SemanticError, StoreError, UpstreamError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from proxy.core.entry import Form, Key, Stored
+    from proxy.core.entry import Entry, Form, Stored
     from proxy.core.message import Call, Headers
+    from proxy.core.request import Lookup
 
 JSON: Headers = (("content-type", "application/json"),)
 EVENTS: Headers = (("content-type", "text/event-stream"),)
@@ -246,3 +249,65 @@ class FakePeers:
 
     def _closed(self) -> None:
         self.following -= 1
+
+
+class FakeSemantic:
+    """A semantic process by which two questions mean the same if they begin with the same word."""
+
+    def __init__(self, action: Action = "serve", *, agrees: bool = True) -> None:
+        """`agrees`: what its judge says, and what comes of comparing two answers."""
+        self.action: Action = action
+        self.agrees = agrees
+        self.fails = False
+        self.known: dict[Key, Entry] = {}
+        self.asked: list[tuple[str, str]] = []
+        self.compared: list[tuple[str, str, str]] = []
+        self.served: dict[str, Key] = {}
+
+    async def nearest(self, lookup: Lookup, epoch: int, request: str) -> Near:
+        self._fail()
+        question = lookup.question
+        assert question is not None
+        self.asked.append((question.text, request))
+        for key, entry in self.known.items():
+            stored = entry.question
+            assert stored is not None
+            if stored.scope == question.scope and _first(stored.text) == _first(question.text):
+                self.served[request] = key
+                reason = "" if self.action in ("serve", "judge") else "shadow"
+                return Near(self.action, key, question.scope, "semantic", 0.97, reason=reason)
+        return Near(reason="scope_empty", tag="fake:1", vector=b"vv")
+
+    async def learn(self, entries: Sequence[Entry]) -> None:
+        self._fail()
+        self.known |= {entry.key: entry for entry in entries}
+
+    async def forget(self, keys: Sequence[Key]) -> None:
+        self._fail()
+        for key in keys:
+            self.known.pop(key, None)
+
+    async def compare(self, near: Near, text: str, stored: str, answered: str) -> list[Verdict]:
+        self._fail()
+        self.compared.append((text, stored, answered))
+        return [Verdict(near.kind, not self.agrees)]
+
+    async def consult(self, near: Near, text: str, stored: str) -> Near:
+        self._fail()
+        self.compared.append((text, stored, ""))
+        if not self.agrees:
+            return Near("none", near.key, reason="judge")
+        return Near("serve", near.key, similarity=near.similarity)
+
+    async def blame(self, request: str) -> tuple[list[Verdict], list[Key]]:
+        self._fail()
+        key = self.served.get(request)
+        return ([], []) if key is None else ([Verdict("semantic", True)], [key])
+
+    def _fail(self) -> None:
+        if self.fails:
+            raise SemanticError("busy")
+
+
+def _first(text: str) -> str:
+    return text.split()[0]

@@ -21,6 +21,7 @@ from proxy.fleet import Fleet
 from proxy.flights import Flights
 from proxy.keeper import Keeper
 from proxy.marks import Marks
+from proxy.meaning import Meaning, NoMeaning
 from proxy.memo import Memo
 from proxy.node import Node
 from proxy.origin import Origin
@@ -37,7 +38,7 @@ from proxy.tier import Tier
 from proxy.tiers import Tiers
 from tests import answers
 from tests.asking import RULES, arrival, chat
-from tests.fakes import EVENTS, JSON, Answer, FakeClock, FakeStore, FakeUpstream
+from tests.fakes import EVENTS, JSON, Answer, FakeClock, FakeSemantic, FakeStore, FakeUpstream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from proxy.core.events import Event
     from proxy.core.message import Headers
     from proxy.core.rules import Rules
+    from proxy.meaning import Meanings
     from proxy.ports import Leases, Peers, Store
     from tests.fakes import Piece
 
@@ -134,6 +136,7 @@ class Stage:
         below: float = 0.0,
         keeping: Keeping = KEEPING,
         clock: FakeClock | None = None,
+        semantic: FakeSemantic | None = None,
     ) -> None:
         """`below`: the share of hits that is too low. `clock`: one that several stages go by."""
         self.clock = clock or FakeClock()
@@ -155,6 +158,10 @@ class Stage:
         self.unkept, self.paused = Marks(100, self.clock, 120.0), Marks(100, self.clock)
         self.strain = Strain(below, lambda: self.saturated, self.clock)
         self.saturated = False
+        self.semantic = semantic or FakeSemantic()
+        self.meaning: Meanings = NoMeaning()
+        if semantic is not None:
+            self.meaning = self._compared(semantic, held)
         self.chance = 1.0
         """The higher, the less is refreshed before it expires."""
         self.quotas = Quotas(quota, {}, clock=self.clock, emit=self.events.append)
@@ -178,6 +185,7 @@ class Stage:
             clock=clock,
             emit=emit,
             max_entry_bytes=limit,
+            meaning=self.meaning,
             renewed=self._renewed,
         )
         origin = Origin(
@@ -205,11 +213,27 @@ class Stage:
             sharing=Sharing(leases or NoLeases(), peers or NoPeers(), clock),
             origin=origin,
             recall=recall,
+            meaning=self.meaning,
             rescue=Rescue(recall, statics, self.paused, self.strain.tripped, clock, emit),
             quotas=self.quotas,
             unkept=self.unkept,
             epoch=lambda: self.epoch,
             clock=clock,
+        )
+
+    def _compared(self, semantic: FakeSemantic, held: Tiers) -> Meaning:
+        return Meaning(
+            semantic,
+            semantic,
+            held,
+            announce=None,
+            epoch=lambda: self.epoch,
+            flying=lambda key: self.flights.has((key, self.epoch)),
+            timeout=1.0,
+            patience=1.0,
+            backlog=self.backlog,
+            clock=self.clock,
+            emit=self.events.append,
         )
 
     async def _renewed(self, key: Key, asked: float) -> None:

@@ -31,9 +31,14 @@ class Gateway:
         self.serving = True
         self.broken = False
         self.keys = {bytes.fromhex(KEY), b"another"}
+        self.wrong: list[str] = []
 
     def ready(self) -> bool:
         return self.serving
+
+    async def feedback(self, request: str) -> bool:
+        self.wrong.append(request)
+        return request == "req_1"
 
     async def purge(self, key: Key | None) -> bool:
         if self.broken:
@@ -60,6 +65,7 @@ async def opened(gateway: Gateway) -> AsyncIterator[Open]:
             decisions=lambda: [{"node": "gpu-1", "reason": "hit"}],
             context={"req_1": {"key": "00ff"}}.get,
             purge=gateway.purge,
+            feedback=gateway.feedback,
         )
         client = TestClient(TestServer(application(operations, token)))
         await client.start_server()
@@ -274,7 +280,9 @@ async def test_probes_need_no_token(opened: Open, path: str) -> None:
 
 def test_an_empty_token_is_refused_at_the_start(gateway: Gateway) -> None:
     """A variable that is named but not set must not open the port to `Bearer` and nothing."""
-    operations = Operations(gateway.ready, bytes, dict, list, lambda name: None, gateway.purge)
+    operations = Operations(
+        gateway.ready, bytes, dict, list, lambda name: None, gateway.purge, gateway.feedback
+    )
 
     with pytest.raises(ValueError, match="token"):
         application(operations, "")
@@ -307,3 +315,29 @@ async def test_a_tier_that_fails_is_named_and_nothing_more(opened: Open, gateway
 
     assert response.status == 503
     assert (told["code"], told["message"]) == ("tier_failed", "The disk tier failed.")
+
+
+async def test_feedback_names_the_request_whose_answer_was_wrong(
+    gateway: Gateway, opened: Open
+) -> None:
+    client = await opened()
+
+    known = await client.post("/admin/feedback", json={"request_id": "req_1"})
+    unknown = await client.post("/admin/feedback", json={"request_id": "req_2", "wrong": True})
+
+    assert known.status == 200
+    assert await known.json() == {"forgotten": True}
+    assert unknown.status == 404
+    assert (await error(unknown))["code"] == "hit_not_found"
+    assert gateway.wrong == ["req_1", "req_2"]
+
+
+@pytest.mark.parametrize("body", [{}, {"request_id": ""}, {"request_id": "r", "wrong": False}, []])
+async def test_feedback_that_says_nothing_is_refused(
+    gateway: Gateway, opened: Open, body: object
+) -> None:
+    response = await (await opened()).post("/admin/feedback", json=body)
+
+    assert response.status == 400
+    assert (await error(response))["code"] == "invalid_feedback"
+    assert gateway.wrong == []

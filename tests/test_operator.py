@@ -34,7 +34,12 @@ def unknown(name: str) -> None:
     """No request is known."""
 
 
-OPERATIONS = Operations(lambda: True, bytes, lambda: {"workers": 2.0}, list, unknown, nothing)
+async def unheard(request: str) -> bool:
+    return False
+
+
+NUMBERS = {"workers": 2.0}
+OPERATIONS = Operations(lambda: True, bytes, lambda: NUMBERS, list, unknown, nothing, unheard)
 
 
 class Running:
@@ -62,7 +67,9 @@ class Running:
 async def running(tmp_path: Path) -> AsyncIterator[Running]:
     running = Running(tmp_path / "hotprefix.toml")
     numbers = {"workers": 2.0, "hit_ratio": 0.75, "tiers": {"disk": {"bytes": 1234567.0}}}
-    operations = Operations(lambda: True, bytes, lambda: numbers, list, unknown, running.purge)
+    operations = Operations(
+        lambda: True, bytes, lambda: numbers, list, unknown, running.purge, unheard
+    )
     async with TestServer(application(operations, None)) as server:
         running.config.write_text(f"[admin]\nport = {server.port}\n")
         yield running

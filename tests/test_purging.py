@@ -61,6 +61,7 @@ class Here:
         self.near, self.far = FakeStore(), FakeStore()
         tiers = [Tier("memory", self.near), Tier("redis", self.far, shared=True)]
         self.aside: list[Key] = []
+        self.gone: list[Key] = []
         self.tiers = Tiers(tiers, self.clock, _quiet, Backlog(_quiet))
         nobody, self.flights = Nobody(), Flights(_quiet, limit=1)
         self.fleet = Fleet()
@@ -73,6 +74,7 @@ class Here:
             self._aside,
             self.fleet,
             self.clock,
+            gone=self.gone.append,
             sweeps=sweeps,
         )
 

@@ -6,7 +6,7 @@ import hmac
 import ipaddress
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeVar
 
 import msgspec
 import orjson
@@ -45,6 +45,8 @@ class Operations:
     """The context hash tree of a request, by its id; None: it is not known (any more)."""
     purge: Callable[[Key | None], Awaitable[bool]]
     """Forget one answer, or with None all; whether there was one. May raise StoreError."""
+    feedback: Callable[[str], Awaitable[bool]]
+    """The answer that a request was served by meaning was wrong; whether it is known which."""
 
 
 class _Purge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,6 +54,17 @@ class _Purge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     scope: Literal["all", ""] = ""
     key: Annotated[str, msgspec.Meta(pattern="^([0-9a-fA-F]{64})?$")] = ""
+
+
+class _Feedback(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The body of a word about an answer."""
+
+    request_id: Annotated[str, msgspec.Meta(min_length=1, max_length=1024)]
+    wrong: Literal[True] = True
+    """Praise is not listened to: nothing would follow from it."""
+
+
+T = TypeVar("T", _Purge, _Feedback)
 
 
 def application(operations: Operations, token: str | None) -> web.Application:
@@ -70,6 +83,7 @@ def application(operations: Operations, token: str | None) -> web.Application:
     app.router.add_get("/admin/decisions", admin.decisions)
     app.router.add_get("/admin/context/{id}", admin.context)
     app.router.add_post("/admin/purge", admin.purge)
+    app.router.add_post("/admin/feedback", admin.feedback)
     return app
 
 
@@ -114,20 +128,34 @@ class _Admin:
             raise RefusedError(404, "No such entry.", code="entry_not_found", param="key")
         return _json({"purged": "all" if key is None else key.hex()})
 
+    async def feedback(self, request: web.Request) -> web.Response:
+        """Learn that a hit was wrong, and forget its answer."""
+        told = _read(request.content_type, await request.read(), _Feedback)
+        if not await self._do.feedback(told.request_id):
+            what = "No hit by meaning of that request is known (any more)."
+            raise RefusedError(404, what, code="hit_not_found", param="request_id")
+        return _json({"forgotten": True})
+
 
 def _asked(content_type: str, body: bytes) -> Key | None:
     """The key to purge; None: all. Raises RefusedError."""
+    purge = _read(content_type, body, _Purge)
+    if bool(purge.scope) == bool(purge.key):
+        raise RefusedError(400, 'Expected {"scope":"all"} or {"key":"64 hex digits"}.')
+    return Key(bytes.fromhex(purge.key)) if purge.key else None
+
+
+def _read(content_type: str, body: bytes, kind: type[T]) -> T:
+    """A request's body. Raises RefusedError."""
     # A web page elsewhere can make a browser post forms and text here, but JSON only after asking,
     # and such questions (OPTIONS) are refused.
     if content_type != "application/json":
         raise RefusedError(415, "Expected content-type application/json.", code="content_type")
     try:
-        purge = msgspec.json.decode(body, type=_Purge)
+        return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RefusedError(400, f"Not a purge: {error}", code="invalid_purge") from error
-    if bool(purge.scope) == bool(purge.key):
-        raise RefusedError(400, 'Expected {"scope":"all"} or {"key":"64 hex digits"}.')
-    return Key(bytes.fromhex(purge.key)) if purge.key else None
+        name = kind.__name__.strip("_").lower()
+        raise RefusedError(400, f"Not a {name}: {error}", code=f"invalid_{name}") from error
 
 
 def _guard(token: str | None) -> Middleware:

@@ -10,6 +10,8 @@ import msgspec
 from proxy.core.entry import Entry
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from proxy.core.entry import Key, Stored
 
 _LARGEST_SHARE: Final = 8
@@ -18,6 +20,7 @@ _PINNED_SHARE: Final = 2
 """Pinned entries fill at most this part of the bound; beyond it they are like all others."""
 _GLANCES: Final = 2
 """Places looked at for expired entries on each put: all are seen before as many puts again."""
+_PORTION: Final = 256
 _NONE: Final = -1
 
 
@@ -104,6 +107,15 @@ class Memory:
         self._pin(place, wanted=isinstance(stored, Entry) and stored.pinned)
         self._make_room(0, now, spare=place)
         return True
+
+    async def questions(self, now: float) -> AsyncIterator[list[Entry]]:
+        """The entries whose questions others can be compared with, some at a time."""
+        keys = list(self._places)
+        for start in range(0, len(keys), _PORTION):
+            places = map(self._places.get, keys[start : start + _PORTION])
+            held = [self._held[place] for place in places if place is not None]
+            entries = [one for one in held if isinstance(one, Entry) and one.expires > now]
+            yield [one for one in entries if one.question is not None]
 
     def drop(self, key: Key) -> bool:
         """`delete` without a coroutine."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+import msgspec
+
 from proxy.core import events
 
 if TYPE_CHECKING:
@@ -60,6 +62,11 @@ def changes(event: Event) -> tuple[Change, ...]:
             return (Level("tier_working", (tier,), float(working), shared=True),)
         case events.TierKnown(tier):
             return (Level("tier_working", (tier,), 1.0, shared=True),)
+        case events.MeaningMeasured():
+            return tuple(
+                Level(f"semantic_{name}", (), value, shared=True)
+                for name, value in msgspec.structs.asdict(event).items()
+            )
         case events.NodeMeasured() | events.NodeTurned() | events.PrefixReported():
             return _of_node(event)
         case _:
@@ -106,6 +113,8 @@ def _counted(event: Event) -> Count | None:
             return Count("routed_total", (node, reason))
         case events.WorkerDied(slot, asked=asked):
             return Count("worker_deaths_total", (str(slot),), 0 if asked else 1)
+        case events.MeaningJudged(kind, wrong):
+            return Count("semantic_labels_total", (kind, "wrong" if wrong else "right"))
         case events.TierSpared(tier):
             return Count("tier_spared_total", (tier,))
         case _:

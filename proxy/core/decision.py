@@ -11,7 +11,8 @@ from proxy.core.entry import Entry
 if TYPE_CHECKING:
     from proxy.core.controls import Controls
 
-Kind: TypeAlias = Literal["exact", "normalized"]
+Kind: TypeAlias = Literal["exact", "normalized", "canonical", "semantic"]
+"""By the request itself, by its normalized texts, by the form or the meaning of its question."""
 
 MissReason: TypeAlias = Literal["absent", "expired", "void", "request"]
 """Nothing there; there but too old; invalidated; not wanted by this request's directives."""
@@ -23,6 +24,8 @@ class Found(msgspec.Struct, frozen=True):
     entry: Entry
     tier: str
     kind: Kind
+    similarity: float | None = None
+    """Of the questions, where it was found by meaning: their cosine."""
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -44,6 +47,8 @@ class Miss(msgspec.Struct, frozen=True):
 
     reason: MissReason
     fallback: Found | None = None
+    detail: str = ""
+    """Why no answer to a similar question was served; empty: none was looked for."""
 
 
 Outcome: TypeAlias = Hit | Stale | Miss

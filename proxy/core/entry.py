@@ -26,6 +26,18 @@ class Usage(msgspec.Struct, frozen=True, array_like=True, gc=False):
     output: int = 0
 
 
+class Question(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What was asked, where another question may mean the same."""
+
+    scope: Key
+    """32 bytes for everything but the text: only within one scope are texts compared."""
+    text: str
+    tag: str = ""
+    """Of the embedder that made the vector; empty: there is none."""
+    vector: bytes = b""
+    """Half-precision little-endian numbers."""
+
+
 # Not tracked by the garbage collector: values without cycles, and a memory tier holds so many
 # that walking them would stop the loop for tens of milliseconds.
 class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -67,6 +79,8 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Kept when room is needed, as long as anything else can go."""
     ends: bool = False
     """Its lifetime was cut at a set end: an answer made sooner would not live longer."""
+    question: Question | None = None
+    """None: it answers no other request than its own."""
 
     @property
     def expires(self) -> float:
@@ -77,7 +91,16 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     def weight(self) -> int:
         """Bytes it takes in memory, about."""
         headers = sum(len(name) + len(value) for name, value in self.headers)
-        return OVERHEAD + len(self.body) + headers + sum(map(len, self.tags)) + len(self.model)
+        asked = self.question
+        meaning = 0 if asked is None else OVERHEAD // 4 + 2 * len(asked.text) + len(asked.vector)
+        return (
+            OVERHEAD
+            + len(self.body)
+            + headers
+            + sum(map(len, self.tags))
+            + len(self.model)
+            + meaning
+        )
 
 
 class Alias(msgspec.Struct, frozen=True, array_like=True, gc=False):

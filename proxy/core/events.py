@@ -11,7 +11,7 @@ Outcome: TypeAlias = Literal[
 ]
 """What `x-cache` says; STATIC: a configured text; ERROR: our own words, such as a refusal."""
 
-Kind: TypeAlias = Literal["", "exact", "normalized"]
+Kind: TypeAlias = Literal["", "exact", "normalized", "canonical", "semantic"]
 Operation: TypeAlias = Literal["get", "put", "delete", "sweep", "open", "purge", "loop"]
 BreakerState: TypeAlias = Literal["closed", "open", "half_open"]
 Looked: TypeAlias = Literal["hit", "miss", "error"]
@@ -234,6 +234,37 @@ class TierSpared(msgspec.Struct, frozen=True, gc=False):
     tier: str
 
 
+class MeaningLooked(msgspec.Struct, frozen=True, gc=False):
+    """An answer to a question that means the same was looked for. `result`: canonical, semantic, or
+    why there is none; one word of a closed set, after a colon a second one."""
+
+    result: str
+    similarity: float = 0.0
+    """Of the best candidate; 0: there was none."""
+
+
+class MeaningJudged(msgspec.Struct, frozen=True, gc=False):
+    """A stored answer was compared with the upstream's, or called wrong by somebody."""
+
+    kind: str
+    wrong: bool
+
+
+class MeaningMeasured(msgspec.Struct, frozen=True, gc=False):
+    """What the semantic process holds, and what it knows of its errors."""
+
+    entries: float
+    vectors: float
+    scopes: float
+    bytes: float
+    labels: float
+    errors: float
+    error_bound: float
+    """The highest of all groups of scopes that serve neighbours; an upper bound."""
+    closed: float
+    """Groups that serve none."""
+
+
 class BacklogFull(msgspec.Struct, frozen=True, gc=False):
     """Work behind an answer was dropped."""
 
@@ -290,6 +321,9 @@ Event: TypeAlias = (
     | TierTurned
     | TierKnown
     | TierSpared
+    | MeaningLooked
+    | MeaningJudged
+    | MeaningMeasured
     | BacklogFull
     | WorkerStarted
     | WorkerDied

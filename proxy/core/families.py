@@ -23,6 +23,7 @@ _SHORT: Final = (
     0.1,
     1.0,
 )
+_COSINES: Final = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.99)
 _AGES: Final = (1.0, 10.0, 60.0, 300.0, 900.0, 3600.0, 21600.0, 86400.0, 604800.0, 2592000.0)
 
 
@@ -53,6 +54,23 @@ FAMILIES: Final = {
     "cache_bytes": Family("Bytes held.", ("tier",), gauge=True),
     "cache_entries": Family("Entries held.", ("tier",), gauge=True),
     "tier_errors_total": Family("What a tier could not do.", ("tier", "operation")),
+    "semantic_lookups_total": Family("Questions compared with stored ones.", ("result",)),
+    "semantic_similarity": Family(
+        "Cosine of the nearest stored question.", ("result",), bounds=_COSINES
+    ),
+    "semantic_labels_total": Family(
+        "Hits by meaning that were compared with the upstream.", ("kind", "verdict")
+    ),
+    "semantic_entries": Family("Stored questions that can be compared.", gauge=True),
+    "semantic_vectors": Family("Those of them with a vector.", gauge=True),
+    "semantic_scopes": Family("Sets of questions that are compared with each other.", gauge=True),
+    "semantic_bytes": Family("Bytes of their vectors.", gauge=True),
+    "semantic_labels": Family("Judged hits that the error budget goes by.", gauge=True),
+    "semantic_errors": Family("Wrong ones among them.", gauge=True),
+    "semantic_error_bound": Family(
+        "Upper bound of the errors among what is served by meaning, of the worst group.", gauge=True
+    ),
+    "semantic_closed": Family("Groups in which no neighbour is served.", gauge=True),
     "singleflight_flights": Family("Upstream calls that others may join.", gauge=True),
     "singleflight_waiters": Family("Readers that joined one.", gauge=True),
     "singleflight_outcomes_total": Family("How such calls ended.", ("outcome",)),

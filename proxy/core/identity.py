@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from proxy.core import canonical, embeddings, media
 from proxy.core.endpoint import Endpoint
 from proxy.core.key import Scope
+from proxy.core.question import question
 from proxy.core.text import Place, places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from proxy.core.canonical import Fields
-    from proxy.core.entry import Key
+    from proxy.core.entry import Key, Question
     from proxy.core.message import Arrival
     from proxy.core.normalize import Normalizer
     from proxy.core.request import Request
@@ -31,6 +32,7 @@ class Identity(NamedTuple):
     body: bytes
     """Canonical."""
     normalized_body: bytes | None
+    question: Question | None
 
 
 def identity(
@@ -48,6 +50,9 @@ def identity(
     items: tuple[Key, ...] = ()
     if request.endpoint is Endpoint.EMBEDDINGS:
         items = _items(kept, scope)
+    asked = None
+    if rules.compares and request.controls.mode == "semantic":
+        asked = question(request.endpoint, kept, scope, tools=rules.compares_tools)
     second = None
     if rules.normalizer is not None and request.controls.mode != "exact":
         second = _normalized(kept, body, found, rules.normalizer)
@@ -58,6 +63,7 @@ def identity(
         texts=texts,
         body=body,
         normalized_body=second,
+        question=asked,
     )
 
 

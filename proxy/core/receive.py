@@ -162,7 +162,9 @@ def _looked_up(
     except (ValueError, RecursionError):
         return Understood(Bypass(request, "malformed"), served)
     lifetime = _lifetime(request, found.texts, rules)
-    lookup = Lookup(request, found.key, found.normalized, lifetime, items=found.items)
+    lookup = Lookup(
+        request, found.key, found.normalized, lifetime, items=found.items, question=found.question
+    )
     return Understood(lookup, served, found)
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from proxy.core.controls import Controls
 from proxy.core.endpoint import Endpoint
-from proxy.core.entry import Key, Tenant
+from proxy.core.entry import Key, Question, Tenant
 
 Reason: TypeAlias = Literal[
     "not_json",  # no JSON as RFC 8259 and every upstream read it
@@ -87,11 +87,17 @@ class Lookup(msgspec.Struct, frozen=True):
     the same question, with other inert members, may be valid."""
     items: tuple[Key, ...] = ()
     """Embeddings: a key for each input item, in order. Empty for all other endpoints."""
+    question: Question | None = None
+    """What it asks, where the answer to a question that means the same would do."""
 
     @property
     def shown(self) -> str:
         """What a client may see of the key: nothing where others share its partition."""
-        return "" if self.request.tenant_name else self.key[:8].hex()
+        return self.showing(self.key)
+
+    def showing(self, key: Key) -> str:
+        """The same of another answer's key."""
+        return "" if self.request.tenant_name else key[:8].hex()
 
 
 class Bypass(msgspec.Struct, frozen=True):

@@ -74,6 +74,10 @@ class Rules(msgspec.Struct, frozen=True, eq=False):
     """Those whose closes are known: the only ones that a tag may name."""
     ttl: float
     max_ttl: float
+    compares: bool = False
+    """Whether questions are compared by their meaning."""
+    compares_tools: bool = False
+    """Also of requests with tools."""
 
     def ignored(self, endpoint: Endpoint) -> frozenset[str]:
         """The top-level members that are not in the key."""
@@ -112,6 +116,8 @@ def rules(config: Config, secrets: Mapping[str, str]) -> Rules:
         exchanges=frozenset(exchanges(config)),
         ttl=float(cache.ttl),
         max_ttl=float(cache.max_ttl),
+        compares=config.semantic.mode != "off",
+        compares_tools=config.semantic.tools,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -23,13 +23,16 @@ class Why(NamedTuple):
     """Tokens of the prompt that it was thought to have kept."""
 
 
+_UNASKED: Final = Why()
+
+
 class Status(msgspec.Struct, frozen=True):
     """How a request was served. Times are seconds."""
 
     outcome: XCache
     reason: str = ""
     """Why it was forwarded: a miss or bypass reason."""
-    kind: Literal["", "exact", "normalized"] = ""
+    kind: Literal["", "exact", "normalized", "canonical", "semantic"] = ""
     tier: str = ""
     age: float | None = None
     ttl: float | None = None
@@ -41,8 +44,12 @@ class Status(msgspec.Struct, frozen=True):
     key: str = ""
     """16 hex digits; empty in shared partitions, where it would tell one client of another."""
     node: str = ""
-    why: Why = Why()
+    why: Why = _UNASKED
     """Why that node; empty where another worker, or an earlier request, chose it."""
+    similarity: float | None = None
+    """Of the questions, where it was found by meaning."""
+    detail: str = ""
+    """Why no answer to a similar question was served."""
 
     @classmethod
     def stored(
@@ -54,7 +61,18 @@ class Status(msgspec.Struct, frozen=True):
         age = max(0.0, now - entry.created)
         left, rescued = entry.ttl - age, failed is not None
         return cls(
-            outcome, "", found.kind, found.tier, age, left, rescued, failed or 0, key, entry.node
+            outcome,
+            "",
+            found.kind,
+            found.tier,
+            age,
+            left,
+            rescued,
+            failed or 0,
+            key,
+            entry.node,
+            _UNASKED,
+            found.similarity,
         )
 
 
@@ -82,7 +100,7 @@ def cache_status(status: Status) -> str:
         parts.append(f"ttl={math.floor(status.ttl)}")
     if status.outcome == "COLLAPSED":
         parts.append("collapsed")
-    detail = status.tier or (status.reason if status.outcome in _TOLD else "")
+    detail = status.tier or (status.reason if status.outcome in _TOLD else status.detail)
     if detail:
         parts.append(f"detail={detail}")
     return "; ".join(parts)
@@ -104,9 +122,10 @@ def lines(status: Status) -> str:
     """The header lines for `status`: text, since a hit takes no longer than making its head."""
     kind = f"x-cache-kind: {status.kind}\r\n" if status.kind else ""
     tier = f"x-cache-tier: {status.tier}\r\n" if status.tier else ""
+    near = "" if status.similarity is None else f"x-cache-similarity: {status.similarity:.4f}\r\n"
     key = f"x-cache-key: {status.key}\r\n" if status.key else ""
     age = f"age: {int(status.age)}\r\n" if status.age is not None else ""
     node = f"x-upstream-node: {status.node}\r\n" if status.node else ""
     why = f"x-upstream-reason: {status.why.reason}\r\n" if status.why.reason else ""
     kept = f"x-upstream-cached: {status.why.cached}\r\n" if status.why.cached else ""
-    return f"{outcome(status)}{kind}{tier}{key}{age}{node}{why}{kept}"
+    return f"{outcome(status)}{kind}{tier}{near}{key}{age}{node}{why}{kept}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Unseal: TypeAlias = Callable[[memoryview, bytes], bytes | None]
     """The way back; None: not with any key at hand, or bound to something else."""
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Of the bytes below. Whatever is stored under another one is a miss."""
 
 # version, kind, coding, sealing, asked, expires, fence, tenant: all at fixed places, so that a
@@ -34,6 +34,9 @@ _KEY: Final = 32
 _TENANT: Final = 16
 _ENTRY: Final = 1
 _ALIAS: Final = 2
+_COMPARED: Final = 3
+"""An entry with a question: who looks for those need not read the others."""
+_ENTRIES: Final = (_ENTRY, _COMPARED)
 _PLAIN: Final = 0
 _ZSTD: Final = 1
 _OPEN: Final = 0
@@ -137,8 +140,16 @@ def peek(data: bytes | memoryview) -> tuple[float, float] | None:
     return None if head is None else (head.asked, head.expires)
 
 
+def compared(data: bytes | memoryview) -> bool:
+    """Whether it may be an entry whose question others are compared with, without proof."""
+    head = header(data)
+    return head is not None and head.kind == _COMPARED
+
+
 def _head(stored: Stored, coding: int, sealing: int) -> bytes:
-    kind, fence = (_ENTRY, stored.fence) if isinstance(stored, Entry) else (_ALIAS, 0)
+    kind, fence = _ALIAS, 0
+    if isinstance(stored, Entry):
+        kind, fence = _ENTRY if stored.question is None else _COMPARED, stored.fence
     asked, expires, tenant = stored.asked, stored.expires, stored.tenant
     if math.isnan(asked) or math.isnan(expires) or len(tenant) != _TENANT:
         raise ValueError("without a time or a tenant")
@@ -150,7 +161,7 @@ def _head(stored: Stored, coding: int, sealing: int) -> bytes:
 
 def _read(payload: bytes | memoryview, kind: int) -> Stored | None:
     try:
-        if kind == _ENTRY and payload[: len(_ENTRY_HEAD)] == _ENTRY_HEAD:
+        if kind in _ENTRIES and payload[: len(_ENTRY_HEAD)] == _ENTRY_HEAD:
             return _entries.decode(payload)
         if kind == _ALIAS and payload[: len(_ALIAS_HEAD)] == _ALIAS_HEAD:
             return _aliases.decode(payload)

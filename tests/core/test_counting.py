@@ -23,7 +23,12 @@ def sample(kind: type[msgspec.Struct]) -> Any:
     return kind(**given)
 
 
-ELSEWHERE = (events.Served, events.TierLooked, events.UpstreamAnswered)
+ELSEWHERE = (
+    events.Served,
+    events.TierLooked,
+    events.UpstreamAnswered,
+    events.MeaningLooked,
+)
 UNCOUNTED = (events.WorkerStarted, events.WorkersGaveUp)
 RARE = [kind for kind in get_args(events.Event) if kind not in (*ELSEWHERE, *UNCOUNTED)]
 

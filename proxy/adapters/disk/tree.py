@@ -6,13 +6,12 @@ import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from proxy.core import wire
+from proxy.core.entry import Key
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
     import lmdb
-
-    from proxy.core.entry import Key
 
     Txn: TypeAlias = lmdb.Transaction[memoryview]
 
@@ -26,6 +25,8 @@ PART: Final = 4080
 """Bytes of a value that stand under one key: what fits into one page. LMDB keeps longer ones in
 pages side by side, and a full file of mixed sizes has none free: half of it would have to go for
 one long answer. The parts of a value follow it in the order of keys; its digest proves them all."""
+_KEY: Final = 32
+"""Bytes of a key; those of a value's further parts are longer."""
 _TIME: Final = 8
 """Bytes of a time in the index: unix milliseconds, big-endian, so that their order is time's."""
 
@@ -76,6 +77,23 @@ def read(txn: Txn, tree: Tree, key: Key) -> bytes | None:
     while cursor.next() and _belongs(cursor, key):
         parts.append(cursor.value())
     return b"".join(parts)
+
+
+def compared(
+    txn: Txn, tree: Tree, after: bytes, count: int
+) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    """Of the next `count` values after a key those that may be entries with questions, copies, with
+    their keys; and the last key that was looked at, empty at the end."""
+    cursor, found, key = txn.cursor(db=tree.entries), [], after
+    there = cursor.set_range(after + b"\0") if after else cursor.first()
+    while there and count:
+        key = bytes(cursor.key())
+        if len(key) == _KEY:
+            count -= 1
+            if wire.compared(cursor.value()):
+                found.append((key, read(txn, tree, Key(key)) or b""))
+        there = cursor.next()
+    return found, key if there else b""
 
 
 def write(txn: Txn, tree: Tree, key: Key, data: bytes, now: float) -> bool:

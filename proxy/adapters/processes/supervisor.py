@@ -62,8 +62,11 @@ class Supervisor:
         emit: Emit,
         reaped: Callable[[int], None],
         opened: Callable[[], None],
+        aides: int = 0,
     ) -> None:
-        """`reaped` gets each slot whose worker ended; `opened` is called once, when all serve."""
+        """`reaped` gets each slot whose worker ended; `opened` is called once, when all serve.
+        `aides`: slots after the workers', for processes that help them: nobody waits for these, and
+        the run goes on without them."""
         self._work = work
         self._drain = drain
         self._mono = mono
@@ -71,9 +74,10 @@ class Supervisor:
         self._reaped = reaped
         self._opened = opened
         self._alive: dict[int, _Worker] = {}
-        self._due = dict.fromkeys(range(workers), 0.0)
+        self._workers = workers
+        self._due = dict.fromkeys(range(workers + aides), 0.0)
         """When a slot without a worker gets one."""
-        self._young = dict.fromkeys(range(workers), 0)
+        self._young = dict.fromkeys(range(workers + aides), 0)
         """How many of a slot's workers died young in a row."""
         self._deaths = 0
         self._served = False
@@ -151,10 +155,16 @@ class Supervisor:
     def _heard(self, worker: _Worker) -> None:
         worker.ready = bool(os.read(worker.told, 1))
         self._selector.unregister(worker.told)
+        if self._aids(worker.slot):
+            return
         self._served = self._served or worker.ready
-        if not self._open and not self._due and all(w.ready for w in self._alive.values()):
+        waited = [one for one in self._alive.values() if not self._aids(one.slot)]
+        if not self._open and all(w.ready for w in waited) and len(waited) == self._workers:
             self._open = True
             self._opened()
+
+    def _aids(self, slot: int) -> bool:
+        return slot >= self._workers
 
     def _signalled(self, number: int) -> None:
         match number:
@@ -204,7 +214,7 @@ class Supervisor:
 
     def _replace(self, slot: int, code: int, lived: float) -> None:
         """Start a successor: at once, unless this slot's workers keep dying young."""
-        self._deaths += 1
+        self._deaths += not self._aids(slot)
         if self._deaths >= MAX_DEATHS and not self._served:
             self._emit(WorkersGaveUp(self._deaths))
             self._code = code if code > 0 else 1

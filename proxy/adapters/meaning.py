@@ -1,0 +1,142 @@
+"""The semantic process, spoken to over its socket."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from proxy.core.entry import Key
+from proxy.core.near import Near, Verdict
+from proxy.ports import SemanticError
+from semantic.client import Client, ClientError
+from semantic.protocol import Found, Lesson, Nearest, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from proxy.core.entry import Entry
+    from proxy.core.request import Lookup
+
+    Told = Callable[[bytes], Awaitable[None]]
+
+
+class Meaning:
+    """A worker's line to it, as the ports `Semantic` and `School`."""
+
+    def __init__(self, path: Path) -> None:
+        self._client = Client(path)
+        self.told: Told | None = None
+        """Hears of everything that is learnt of errors, for other machines."""
+
+    async def nearest(self, lookup: Lookup, epoch: int, request: str) -> Near:
+        """See the port."""
+        question = lookup.question
+        if question is None:
+            return Near()
+        asked = Nearest(
+            scope=question.scope,
+            group=lookup.request.model,
+            text=question.text,
+            ttl=lookup.lifetime.ttl,
+            epoch=epoch,
+            request=request,
+            threshold=lookup.request.controls.threshold or 0.0,
+        )
+        with _gone():
+            return _near(await self._client.nearest(asked))
+
+    async def learn(self, entries: Sequence[Entry]) -> None:
+        """See the port."""
+        with _gone():
+            await self._client.learn([one for one in map(_record, entries) if one is not None])
+
+    async def forget(self, keys: Sequence[Key]) -> None:
+        """See the port."""
+        with _gone():
+            await self._client.forget(keys)
+
+    async def compare(self, near: Near, text: str, stored: str, answered: str) -> list[Verdict]:
+        """See the port."""
+        with _gone():
+            lesson = await self._client.compare(_found(near), text, stored, answered)
+        return await self._learnt(lesson)
+
+    async def consult(self, near: Near, text: str, stored: str) -> Near:
+        """See the port."""
+        with _gone():
+            return _near(await self._client.consult(_found(near), text, stored))
+
+    async def blame(self, request: str) -> tuple[list[Verdict], list[Key]]:
+        """See the port."""
+        with _gone():
+            lesson = await self._client.blame(request)
+        return await self._learnt(lesson), [Key(block.key) for block in lesson.blocks]
+
+    async def _learnt(self, lesson: Lesson) -> list[Verdict]:
+        if self.told is not None and (lesson.labels or lesson.blocks):
+            await self.told(msgspec.msgpack.encode(lesson))
+        return [Verdict(label.kind, label.wrong) for label in lesson.labels]
+
+    async def hear(self, news: bytes) -> None:
+        """Count what another machine told as learnt. Raises: SemanticError."""
+        with _gone():
+            await self._client.hear(msgspec.msgpack.decode(news, type=Lesson))
+
+    async def state(self) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
+        """Figures of the process by name, and those of its groups. Raises: SemanticError."""
+        with _gone():
+            state = await self._client.state()
+        return state.figures, state.groups
+
+    async def aclose(self) -> None:
+        """Hang up."""
+        await self._client.aclose()
+
+
+@contextmanager
+def _gone() -> Iterator[None]:
+    try:
+        yield
+    except (ClientError, msgspec.MsgspecError) as error:
+        raise SemanticError(str(error)) from error
+
+
+def _near(found: Found) -> Near:
+    return Near(
+        action=found.action,
+        key=Key(found.key),
+        scope=Key(found.scope),
+        kind=found.kind,
+        similarity=found.similarity,
+        threshold=found.threshold,
+        reason=found.reason,
+        group=found.group,
+        tag=found.tag,
+        vector=found.vector,
+    )
+
+
+def _found(near: Near) -> Found:
+    """The way back, without the vector: it is not needed again."""
+    return Found(
+        action=near.action,
+        key=near.key,
+        scope=near.scope,
+        kind=near.kind,
+        similarity=near.similarity,
+        threshold=near.threshold,
+        reason=near.reason,
+        group=near.group,
+    )
+
+
+def _record(entry: Entry) -> Record | None:
+    asked = entry.question
+    if asked is None:
+        return None
+    # No longer than it is fresh: what is stale is refreshed by its own question alone.
+    until = entry.created + entry.ttl
+    return Record(entry.key, asked.scope, asked.text, until, entry.epoch, asked.tag, asked.vector)

@@ -1,0 +1,91 @@
+"""What the machines of a fleet tell each other of meaning: answers stored, errors learnt."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from proxy.core.entry import Entry, Key
+from proxy.ports import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from proxy.adapters.redis.link import Link
+    from proxy.core.entry import Stored
+    from proxy.ports import Clock
+
+    Get = Callable[[Key, float], Awaitable[Stored | None]]
+
+KEPT: Final = 100_000
+"""Answers, and as many lessons, that Redis remembers for machines that start."""
+_PORTION: Final = 256
+_LASTS: Final = 30 * 86_400_000
+"""Milliseconds after which Redis forgets what nobody adds to."""
+_KEY: Final = 32
+_STORED: Final = b"k"
+_LEARNT: Final = b"l"
+
+
+_ADD: Final = f"""
+redis.call('XADD', KEYS[1], 'MAXLEN', '~', {KEPT}, '*', ARGV[1], ARGV[2])
+redis.call('PEXPIRE', KEYS[1], {_LASTS})
+"""
+
+
+class Meanings:
+    """Two streams that all machines write: keys of stored answers, whose questions lie in the
+    entries themselves, and lessons. What is lost costs hits, or evidence, and no right answer."""
+
+    def __init__(self, link: Link, get: Get, run: bytes, clock: Clock) -> None:
+        """`get`: reads the tier that the fleet shares. `run`: names this machine's processes."""
+        self._link = link
+        self._get = get
+        self._me = run
+        self._clock = clock
+        self._names = {kind: link.name("meaning", kind.decode()) for kind in (_STORED, _LEARNT)}
+        self._last = {_STORED: b"0-0", _LEARNT: b"0-0"}
+
+    def __repr__(self) -> str:
+        return f"<Meanings heard to {self._last}>"
+
+    async def stored(self, key: Key) -> None:
+        """An answer is there that the others may find."""
+        await self._tell(_STORED, key)
+
+    async def learnt(self, lesson: bytes) -> None:
+        """The others are to count this as well."""
+        await self._tell(_LEARNT, lesson)
+
+    async def _tell(self, kind: bytes, what: bytes) -> None:
+        name = self._names[kind]
+        with suppress(StoreError):  # then this machine alone knows of it
+            await self._link.script(_ADD, (name,), (self._me, what), write=True)
+
+    def again(self) -> None:
+        """Hear from the beginning: who listened has forgotten everything."""
+        self._last = {_STORED: b"0-0", _LEARNT: b"0-0"}
+
+    async def heard(self) -> tuple[list[Entry], list[bytes], bool]:
+        """Entries and lessons that others told of since the last time, and whether there may be
+        more. Raises: StoreError."""
+        keys, more = await self._new(_STORED)
+        lessons, further = await self._new(_LEARNT)
+        now = self._clock.now()
+        entries = []
+        for key in dict.fromkeys(keys):
+            if len(key) == _KEY:
+                stored = await self._get(Key(key), now)
+                if isinstance(stored, Entry) and stored.question is not None:
+                    entries.append(stored)
+        return entries, lessons, more or further
+
+    async def _new(self, kind: bytes) -> tuple[list[bytes], bool]:
+        told: Any = await self._link.ask(
+            "XRANGE", self._names[kind], b"(" + self._last[kind], "+", "COUNT", _PORTION
+        )
+        found = []
+        for at, fields in told or ():
+            self._last[kind] = at
+            found += [what for who, what in [tuple(fields[:2])] if who != self._me]
+        return found, len(told or ()) == _PORTION

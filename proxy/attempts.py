@@ -1,0 +1,50 @@
+"""What is asked of a part that may be away: in time, or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from proxy.core.events import TierFailed, TierTurned
+from proxy.core.outage import Outage
+from proxy.ports import SemanticError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from proxy.core.events import Operation
+    from proxy.ports import Clock, Emit
+
+T = TypeVar("T")
+
+_FAILURES: Final = 5
+_PAUSE: Final = 1.0
+"""After so many failures in a row, one attempt in so many seconds."""
+
+
+class Attempts:
+    """Asks the semantic process. No failure of its is anybody else's."""
+
+    def __init__(self, tier: str, clock: Clock, emit: Emit) -> None:
+        self._tier = tier
+        self._clock = clock
+        self._emit = emit
+        self._outage = Outage(_FAILURES, _PAUSE)
+
+    async def ask(
+        self, operation: Operation, work: Callable[[], Awaitable[T]], seconds: float
+    ) -> T | None:
+        """What came of it in time; None: nothing did."""
+        if not self._outage.admits(self._clock.mono()):
+            return None
+        try:
+            async with asyncio.timeout(seconds):
+                result = await work()
+        except (SemanticError, TimeoutError) as error:
+            self._emit(TierFailed(self._tier, operation, type(error).__name__))
+            if self._outage.failed(self._clock.mono()):
+                self._emit(TierTurned(self._tier, False, type(error).__name__))
+            return None
+        if self._outage.worked():
+            self._emit(TierTurned(self._tier, True))
+        return result

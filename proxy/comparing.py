@@ -1,0 +1,51 @@
+"""The settings of the semantic process, as the gateway's own settings have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from proxy.environment import disk_path, judge_key
+from semantic.settings import Judge, Settings, Terms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from proxy.config import Config
+
+
+def compared(config: Config, environ: Mapping[str, str]) -> Settings:
+    """What the semantic process is started with. Raises: ConfigError."""
+    table, path = config.semantic, disk_path(config, environ)
+    return Settings(
+        mode="on" if table.mode == "on" else "shadow",
+        embedder=table.embedder or "use",
+        profile=table.profile,
+        policy=table.policy,
+        min_similarity=table.min_similarity,
+        max_error_rate=table.max_error_rate,
+        sample_rate=table.sample_rate,
+        answer_similarity=table.answer_similarity,
+        max_chars=table.max_chars,
+        volatile_ttl=float(table.volatile_ttl),
+        personal=table.personal,
+        cross_language=table.cross_language,
+        top_k=table.top_k,
+        max_scopes=table.max_scopes,
+        max_entries_per_scope=table.max_entries_per_scope,
+        max_bytes=table.max_bytes,
+        index=table.index,
+        state="" if path is None else str(path / "semantic"),
+        terms=Terms(
+            protected_terms=table.protected_terms,
+            antonyms=table.antonyms,
+            classes=table.classes,
+            synonyms=table.synonyms,
+        ),
+        judge=Judge(
+            mode=table.judge.mode,
+            url=table.judge.url,
+            model=table.judge.model,
+            key=judge_key(config, environ) or "",
+            timeout=float(table.judge.timeout),
+        ),
+    )

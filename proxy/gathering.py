@@ -1,0 +1,116 @@
+"""The semantic process told of what it cannot know: what is stored already, and by others."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, Protocol
+
+from proxy.core.events import MeaningMeasured, TierFailed
+from proxy.ports import SemanticError, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+
+    from proxy.core.entry import Entry
+    from proxy.ports import Clock, Emit
+
+    Source = Callable[[float], AsyncIterator[list[Entry]]]
+
+_EVERY: Final = 0.25
+"""Seconds between two looks at the process, and at what others told."""
+_PATIENCE: Final = 10.0
+"""Seconds for a portion."""
+
+
+class Process(Protocol):
+    """The semantic process. All methods raise SemanticError."""
+
+    async def learn(self, entries: Sequence[Entry]) -> None: ...
+
+    async def hear(self, news: bytes) -> None: ...
+
+    async def state(self) -> tuple[Mapping[str, float], Mapping[str, Mapping[str, float]]]: ...
+
+
+class Fleet(Protocol):
+    """What other machines tell. Raises: StoreError."""
+
+    def again(self) -> None: ...
+
+    async def heard(self) -> tuple[Sequence[Entry], Sequence[bytes], bool]: ...
+
+
+class Gathering:
+    """Tells a semantic process that has just begun what there is, and any of it what is new."""
+
+    def __init__(
+        self,
+        process: Process,
+        source: Source | None,
+        fleet: Fleet | None,
+        clock: Clock,
+        emit: Emit,
+    ) -> None:
+        """`source`: the entries with questions of a tier, at a time (unix seconds)."""
+        self._process = process
+        self._source = source
+        self._fleet = fleet
+        self._clock = clock
+        self._emit = emit
+        self._born = 0.0
+
+    async def run(self) -> None:
+        """Until cancelled; while the process is away, it waits."""
+        while True:
+            try:
+                await self.round()
+            except (SemanticError, StoreError, TimeoutError) as error:
+                if self._born:  # before it has come up, there is nobody to tell
+                    self._emit(TierFailed("semantic", "sweep", type(error).__name__))
+                if not isinstance(error, StoreError):
+                    self._born = 0.0
+            await self._clock.sleep(_EVERY)
+
+    async def round(self) -> None:
+        """Once. Raises: SemanticError, StoreError, TimeoutError."""
+        async with asyncio.timeout(_PATIENCE):
+            figures, groups = await self._process.state()
+        self._emit(_measured(figures, groups))
+        if figures["born"] != self._born:
+            await self._begin()
+            self._born = figures["born"]
+        more = self._fleet is not None
+        while more and self._fleet is not None:
+            entries, lessons, more = await self._fleet.heard()
+            await self._learn(entries)
+            for lesson in lessons:
+                await self._process.hear(lesson)
+
+    async def _begin(self) -> None:
+        """It knows nothing: tell it all."""
+        if self._source is not None:
+            async for some in self._source(self._clock.now()):
+                await self._learn(some)
+        if self._fleet is not None:
+            self._fleet.again()
+
+    async def _learn(self, entries: Sequence[Entry]) -> None:
+        if entries:
+            async with asyncio.timeout(_PATIENCE):
+                await self._process.learn(entries)
+
+
+def _measured(
+    figures: Mapping[str, float], groups: Mapping[str, Mapping[str, float]]
+) -> MeaningMeasured:
+    known = list(groups.values())
+    return MeaningMeasured(
+        entries=figures["entries"],
+        vectors=figures["vectors"],
+        scopes=figures["scopes"],
+        bytes=figures["bytes"],
+        labels=sum(group["labels"] for group in known),
+        errors=sum(group["errors"] for group in known),
+        error_bound=max((group["bound"] for group in known if not group["closed"]), default=0.0),
+        closed=sum(group["closed"] for group in known),
+    )

@@ -1,0 +1,237 @@
+"""Answers to questions that mean the same: looked for on a miss, learnt of when they are stored."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
+
+from msgspec.structs import replace
+
+from proxy.attempts import Attempts
+from proxy.core.decision import Found, Hit, Miss, evaluate
+from proxy.core.delivery import serves
+from proxy.core.entry import Key
+from proxy.core.events import MeaningJudged, MeaningLooked, TierLooked
+from proxy.core.near import Near
+from proxy.core.said import spoken
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from proxy.backlog import Backlog
+    from proxy.core.decision import Outcome
+    from proxy.core.entry import Entry, Question
+    from proxy.core.events import Looked
+    from proxy.core.near import Verdict
+    from proxy.core.request import Lookup
+    from proxy.ports import Clock, Emit, School, Semantic
+    from proxy.tiers import Tiers
+
+TIER: Final = "semantic"
+_TRIES: Final = 3
+"""Candidates in a row whose answers may be gone before it is a miss."""
+_BEHIND: Final = 5.0
+"""Seconds for what no request waits for."""
+_FAILED: Final = Near(reason="failed")
+_INELIGIBLE: Final = "ineligible"
+_ASKED: Final = 10_000
+"""Questions that were not answered from here, and whose answers are on their way."""
+
+
+class Meanings(Protocol):
+    """What the path asks of this tier."""
+
+    async def near(self, exact: Outcome, lookup: Lookup, request: str) -> Outcome:
+        """In place of a miss, an answer to a question that means the same, if there is one."""
+
+    def noted(self, entry: Entry, lookup: Lookup) -> Entry:
+        """The entry, with its question if it may answer others."""
+
+    def stored(self, entry: Entry) -> None:
+        """It can be found from now on."""
+
+    def gone(self, key: Key) -> None:
+        """There is no answer under this key any more."""
+
+    async def blame(self, request: str) -> Sequence[Key] | None:
+        """The answers that have to go since somebody calls the hit of a request wrong; None: no
+        such hit is known (any more)."""
+
+
+class NoMeaning:
+    """For who has no semantic tier."""
+
+    async def near(self, exact: Outcome, lookup: Lookup, request: str) -> Outcome:
+        """There is none."""
+        return exact
+
+    def noted(self, entry: Entry, lookup: Lookup) -> Entry:
+        """As it is."""
+        return entry
+
+    def stored(self, entry: Entry) -> None:
+        """Nobody wants to know."""
+
+    def gone(self, key: Key) -> None:
+        """Nobody wants to know."""
+
+    async def blame(self, request: str) -> Sequence[Key] | None:
+        """No hit is by meaning."""
+        return None
+
+
+class Meaning:
+    """The semantic tier of a worker. No failure of its is a request's: any is a miss."""
+
+    def __init__(
+        self,
+        semantic: Semantic,
+        school: School,
+        tiers: Tiers,
+        *,
+        announce: Callable[[Key], Awaitable[None]] | None,
+        epoch: Callable[[], int],
+        flying: Callable[[Key], bool],
+        timeout: float,
+        patience: float,
+        backlog: Backlog,
+        clock: Clock,
+        emit: Emit,
+    ) -> None:
+        """`announce`: tells other machines of a stored answer. `flying`: whether the answer under
+        a key is on its way. `timeout`: seconds of a look-up; `patience`: of a judge's answer that a
+        request waits for."""
+        self._semantic = semantic
+        self._school = school
+        self._tiers = tiers
+        self._announce = announce
+        self._epoch = epoch
+        self._flying = flying
+        self._timeout = timeout
+        self._patience = patience
+        self._backlog = backlog
+        self._clock = clock
+        self._emit = emit
+        self._attempts = Attempts(TIER, clock, emit)
+        self._asked: OrderedDict[Key, Near] = OrderedDict()
+
+    async def near(self, exact: Outcome, lookup: Lookup, request: str) -> Outcome:
+        """In place of a miss, an answer to a question that means the same; else why not."""
+        if not isinstance(exact, Miss) or lookup.question is None:
+            return exact
+        if not lookup.request.controls.read or self._flying(lookup.key):
+            return exact
+        for _ in range(_TRIES):
+            near = await self._nearest(lookup, request)
+            found = None
+            if near.action in ("serve", "judge"):
+                found = await self._alive(near, lookup)
+                if found is None:
+                    self.gone(near.key)
+                    continue
+                near = await self._agreed(near, lookup, found.entry)
+            self._emit(MeaningLooked(near.reason or near.kind, near.similarity))
+            if found is not None and near.action == "serve":
+                return Hit(found, max(0.0, self._clock.now() - found.entry.created))
+            self._await(lookup.key, near)
+            return replace(exact, detail=near.reason)
+        return exact
+
+    async def _nearest(self, lookup: Lookup, request: str) -> Near:
+        start = self._clock.mono()
+        asking = partial(self._semantic.nearest, lookup, self._epoch(), request)
+        near = await self._attempts.ask("get", asking, self._timeout)
+        if near is None:
+            self._emit(TierLooked(TIER, "error", self._clock.mono() - start))
+            return _FAILED
+        result: Looked = "hit" if near.action in ("serve", "judge") else "miss"
+        self._emit(TierLooked(TIER, result, self._clock.mono() - start))
+        return near
+
+    async def _alive(self, near: Near, lookup: Lookup) -> Found | None:
+        """The stored answer, where it is there, fresh, and one to a question of this scope."""
+        sought = replace(lookup, key=near.key, normalized=None, raw=Key(b""))
+        epoch = self._epoch()
+        found = await self._tiers.find(sought, epoch)
+        if found is None or not serves(found.entry, lookup.request):
+            return None
+        asked, question = found.entry.question, lookup.question
+        if asked is None or question is None or asked.scope != question.scope:
+            return None
+        found = replace(found, kind=near.kind, similarity=near.similarity)
+        outcome = evaluate(found, self._clock.now(), self._epoch(), lookup.request.controls)
+        return found if isinstance(outcome, Hit) else None
+
+    async def _agreed(self, near: Near, lookup: Lookup, entry: Entry) -> Near:
+        """As the judge sees it, where one is to be asked."""
+        if near.action != "judge":
+            return near
+        asking = self._consulted(near, lookup.question, entry)
+        return await self._attempts.ask("get", asking, self._patience) or replace(
+            _FAILED, tag=near.tag
+        )
+
+    def _consulted(
+        self, near: Near, question: Question | None, entry: Entry
+    ) -> Callable[[], Awaitable[Near]]:
+        text = "" if question is None else question.text
+        return partial(self._school.consult, near, text, spoken(entry) or "")
+
+    def _await(self, key: Key, near: Near) -> None:
+        """An answer to it is on its way: to be stored with the vector, and compared."""
+        self._asked.pop(key, None)
+        self._asked[key] = near
+        if len(self._asked) > _ASKED:
+            self._asked.popitem(last=False)
+
+    def noted(self, entry: Entry, lookup: Lookup) -> Entry:
+        """The entry, with its question if it may answer others."""
+        question = lookup.question
+        if question is None or entry.key != lookup.key or spoken(entry) is None:
+            return entry
+        near = self._asked.get(entry.key, _FAILED)
+        if near.reason.startswith(_INELIGIBLE):
+            return entry
+        return replace(entry, question=replace(question, tag=near.tag, vector=near.vector))
+
+    def stored(self, entry: Entry) -> None:
+        """It can be found from now on; and shows whether what is like it was right."""
+        near = self._asked.pop(entry.key, _FAILED)
+        if entry.question is not None:
+            self._backlog.add(self._learnt(entry, entry.question, near))
+
+    async def _learnt(self, entry: Entry, question: Question, near: Near) -> None:
+        await self._attempts.ask("put", partial(self._semantic.learn, (entry,)), _BEHIND)
+        if self._announce is not None:
+            await self._announce(entry.key)
+        if near.action not in ("verify", "promote"):
+            return
+        held = await self._tiers.entry(near.key, entry.tenant, self._epoch())
+        stored, answered = None if held is None else spoken(held), spoken(entry)
+        if held is None or stored is None or answered is None:
+            return
+        if near.action == "promote":
+            await self._attempts.ask("put", self._consulted(near, question, held), self._patience)
+            return
+        comparing = partial(self._school.compare, near, question.text, stored, answered)
+        self._judged(await self._attempts.ask("put", comparing, self._patience) or ())
+
+    def _judged(self, verdicts: Sequence[Verdict]) -> None:
+        for verdict in verdicts:
+            self._emit(MeaningJudged(verdict.kind, verdict.wrong))
+
+    def gone(self, key: Key) -> None:
+        """There is no answer under this key any more."""
+        self._backlog.add(self._forgotten(key))
+
+    async def _forgotten(self, key: Key) -> None:
+        await self._attempts.ask("delete", partial(self._semantic.forget, (key,)), _BEHIND)
+
+    async def blame(self, request: str) -> Sequence[Key] | None:
+        """See `Meanings`."""
+        blamed = await self._attempts.ask("get", partial(self._school.blame, request), _BEHIND)
+        if blamed is None or not blamed[0]:
+            return None
+        self._judged(blamed[0])
+        return blamed[1]

@@ -1,0 +1,181 @@
+"""What was learnt of errors: labels and budget, pairs that are blocked, pairs a judge allowed."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from semantic.compare import label
+from semantic.protocol import Block, Found, Label, Lesson
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from semantic.judge import Judge
+    from semantic.policy import Policy
+    from semantic.protocol import Action, Compare, Consult, Kind
+    from semantic.settings import Settings
+
+_SERVED: Final = 10_000
+"""Hits that can still be called wrong."""
+_BLOCKED: Final = 100_000
+_PROMOTED: Final = 10_000
+_ARGUABLE: Final = 0.8
+"""The similarity from which a judge is asked about what was not near enough."""
+_VERSION: Final = 1
+_NOTHING: Final = (b"", 0.0)
+_WORDS: Final = {"yes": "right", "no": "wrong", "unknown": "unsure"}
+
+
+class _Kept(msgspec.Struct, frozen=True, array_like=True):
+    """What outlives the process."""
+
+    version: int
+    policy: bytes
+    blocked: tuple[bytes, ...]
+
+
+class Lessons:
+    """Learns from answers that could be compared, from a judge, and from people."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        policy: Policy,
+        judge: Judge | None,
+        similarity: Callable[[str, str], Awaitable[float | None]],
+        chance: Callable[[], float],
+        name: Callable[[], bytes],
+    ) -> None:
+        """`similarity`: of two answers; `chance`: uniform in [0, 1); `name`: 16 new bytes."""
+        self._settings = settings
+        self._policy = policy
+        self._judge = judge
+        self._similarity = similarity
+        self._chance = chance
+        self._name = name
+        self._served: OrderedDict[str, tuple[Found, str]] = OrderedDict()
+        self._blocked: OrderedDict[bytes, None] = OrderedDict()
+        self._promoted: OrderedDict[bytes, tuple[bytes, float]] = OrderedDict()
+        self.changed = False
+        """Whether something was learnt since it was kept."""
+
+    def verdict(
+        self, group: str, kind: Kind, similarity: float, key: bytes
+    ) -> tuple[Action, str, float]:
+        """What is done with a neighbour that all guards let pass, why, and from which similarity
+        on one is served."""
+        action, reason, threshold = self._policy.verdict(
+            group, kind, similarity, key, self._chance()
+        )
+        asks = self._settings.judge.mode
+        if kind == "semantic" and action == "serve" and asks == "sync":
+            return "judge", reason, threshold
+        if kind == "semantic" and action == "none" and asks == "async":
+            return ("promote" if similarity >= _ARGUABLE else action), reason, threshold
+        return action, reason, threshold
+
+    def served(self, request: str, found: Found, text: str) -> None:
+        """A request is answered with it: somebody may call it wrong later."""
+        if request:
+            self._served[request] = (found, text)
+            if len(self._served) > _SERVED:
+                self._served.popitem(last=False)
+
+    def blocked(self, scope: bytes, text: str, key: bytes) -> bool:
+        """Whether somebody called that answer wrong for that question."""
+        return _pair(scope, text, key) in self._blocked
+
+    def promoted(self, scope: bytes, text: str) -> tuple[bytes, float]:
+        """The answer that the judge allowed for this very question; empty: none."""
+        return self._promoted.get(_pair(scope, text), _NOTHING)
+
+    async def compare(self, told: Compare) -> Lesson:
+        """Whether a stored answer was right for a question that was answered anew."""
+        similarity = await self._similarity(told.stored, told.answered)
+        word = label(told.stored, told.answered, similarity, self._settings.answer_similarity)
+        if word == "unsure" and self._judge is not None:
+            word = _WORDS[await self._judge.ask(told.text, told.stored)]
+        found = told.found
+        given = Label(
+            name=self._name(),
+            group=found.group,
+            kind=found.kind,
+            similarity=found.similarity,
+            key=found.key,
+            wrong=word != "right",
+        )
+        return self._taken(Lesson((given,)))
+
+    async def consult(self, told: Consult) -> Found:
+        """A hit as the judge sees it; what it allows behind an answer is served the next time."""
+        found = told.found
+        verdict = "unknown" if self._judge is None else await self._judge.ask(told.text, told.stored)
+        if verdict != "yes":
+            return replace(found, action="none", reason="judge")
+        if found.action == "promote":
+            self._promoted[_pair(found.scope, told.text)] = (found.key, found.similarity)
+            if len(self._promoted) > _PROMOTED:
+                self._promoted.popitem(last=False)
+        return replace(found, action="serve", reason="")
+
+    def blame(self, request: str) -> Lesson:
+        """Call the hit of a request wrong; empty: no such hit is known (any more)."""
+        found, text = self._served.pop(request, (None, ""))
+        if found is None:
+            return Lesson()
+        given = Label(
+            name=self._name(),
+            group=found.group,
+            kind=found.kind,
+            similarity=found.similarity,
+            key=found.key,
+            wrong=True,
+        )
+        return self._taken(Lesson((given,), (Block(found.scope, text, found.key),)))
+
+    def _taken(self, lesson: Lesson) -> Lesson:
+        self.hear(lesson)
+        return lesson
+
+    def hear(self, lesson: Lesson) -> None:
+        """Count what was learnt here or by another machine; what comes twice counts once."""
+        for one in lesson.labels:
+            self._policy.learn(one)
+        for block in lesson.blocks:
+            self._blocked[_pair(block.scope, block.text, block.key)] = None
+            self._promoted.pop(_pair(block.scope, block.text), None)
+        while len(self._blocked) > _BLOCKED:
+            self._blocked.popitem(last=False)
+        self.changed = True
+
+    def groups(self) -> dict[str, dict[str, float]]:
+        """Of each group of scopes: labels, errors, bound, threshold."""
+        return self._policy.groups()
+
+    def dump(self) -> bytes:
+        """What is to outlive the process."""
+        self.changed = False
+        return msgspec.msgpack.encode(_Kept(_VERSION, self._policy.dump(), tuple(self._blocked)))
+
+    def restore(self, kept: bytes) -> None:
+        """Begin with what was kept; from bytes that are something else, with nothing."""
+        try:
+            found = msgspec.msgpack.decode(kept, type=_Kept)
+        except msgspec.MsgspecError:
+            return
+        if found.version == _VERSION:
+            self._policy.restore(found.policy)
+            self._blocked.update(dict.fromkeys(found.blocked))
+
+
+def _pair(scope: bytes, text: str, key: bytes = b"") -> bytes:
+    """16 bytes for a question, or for a question and an answer."""
+    hasher = blake2b(scope, digest_size=16)
+    hasher.update(b"%d:" % len(key) + key)
+    hasher.update(text.encode("utf-8", "surrogatepass"))
+    return hasher.digest()

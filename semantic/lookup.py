@@ -1,0 +1,146 @@
+"""Is there a stored question that asks the same? The ladder from the canonical form down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from msgspec.structs import replace
+
+from semantic.canonical import question
+from semantic.eligible import ineligible
+from semantic.guard.verdict import refusal
+from semantic.protocol import Found
+from semantic.reading import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from semantic.embed.batch import Batcher
+    from semantic.index.port import Index
+    from semantic.lessons import Lessons
+    from semantic.memory import Memory
+    from semantic.protocol import Kind, Nearest
+    from semantic.reading import Reading
+    from semantic.settings import Settings
+
+_ALIKE: Final = 1.0
+"""The similarity of questions with one canonical form."""
+
+
+class _Asked(NamedTuple):
+    """A question that is looked up."""
+
+    message: Nearest
+    reading: Reading
+    group: str
+
+
+class Lookup:
+    """Looks questions up."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        memory: Memory,
+        index: Index,
+        batcher: Batcher,
+        lessons: Lessons,
+        now: Callable[[], float],
+    ) -> None:
+        self._settings = settings
+        self._memory = memory
+        self._index = index
+        self._batcher = batcher
+        self._lessons = lessons
+        self._now = now
+
+    async def nearest(self, message: Nearest) -> Found:
+        """What may answer a question, and whether it is served. Raises: as the embedder and the
+        index."""
+        reading = read(message.text, self._settings.terms)
+        if why := ineligible(reading, message.ttl, self._settings):
+            return Found(reason=f"ineligible:{why}")
+        asked = _Asked(message, reading, f"{message.group} {reading.language}")
+        found = self._canonical(asked) or self._promoted(asked) or await self._near(asked)
+        if found.action in ("serve", "judge"):
+            self._lessons.served(message.request, found, message.text)
+        return found
+
+    def _canonical(self, asked: _Asked) -> Found | None:
+        """By its canonical form, if there is one and it may be used."""
+        form = question(asked.reading)
+        key = self._memory.same(asked.message.scope, form) if form else None
+        if key is None or not self._stands(asked, key):
+            return None
+        found = self._settled(asked, key, "canonical", _ALIKE)
+        return None if found.action == "none" else found
+
+    def _promoted(self, asked: _Asked) -> Found | None:
+        """By what the judge said of this very question behind an earlier answer."""
+        key, similarity = self._lessons.promoted(asked.message.scope, asked.message.text)
+        if not key or not self._stands(asked, key):
+            return None
+        return Found(
+            action="serve",
+            key=key,
+            scope=asked.message.scope,
+            similarity=similarity,
+            group=asked.group,
+        )
+
+    async def _near(self, asked: _Asked) -> Found:
+        """By its nearest neighbours."""
+        message, embedder = asked.message, self._batcher.embedder
+        if not embedder.takes(message.text):
+            return Found(reason="ineligible:script", group=asked.group)
+        if not embedder.whole(message.text):
+            return Found(reason="ineligible:long", group=asked.group)
+        vector = await self._batcher.vector(message.text)
+        near = await self._index.search(message.scope, vector, self._settings.top_k)
+        best = Found(reason="scope_empty")
+        for key, similarity in near:
+            found = self._judged(asked, key, similarity)
+            if found.action != "none":
+                best = found
+                break
+            best = found if best.reason == "scope_empty" else best
+        packed = vector.astype("<f2").tobytes()
+        return replace(best, group=asked.group, tag=embedder.tag, vector=packed)
+
+    def _judged(self, asked: _Asked, key: bytes, similarity: float) -> Found:
+        """What one neighbour is good for."""
+        if not self._stands(asked, key):
+            return Found(reason="scope_empty")
+        if similarity < asked.message.threshold:
+            return Found(reason="below_threshold", similarity=similarity)
+        held = self._memory.get(key)
+        stored = read(held.text if held else "", self._settings.terms)
+        if guard := refusal(asked.reading, stored, self._settings):
+            return Found(reason=f"guard:{guard}", similarity=similarity)
+        return self._settled(asked, key, "semantic", similarity)
+
+    def _stands(self, asked: _Asked, key: bytes) -> bool:
+        """Whether there may be an answer under this key, and nobody called it wrong for this."""
+        held = self._memory.get(key)
+        return (
+            held is not None
+            and held.scope == asked.message.scope
+            and self._memory.lives(held, self._now())
+            and not self._lessons.blocked(asked.message.scope, asked.message.text, key)
+        )
+
+    def _settled(self, asked: _Asked, key: bytes, kind: Kind, similarity: float) -> Found:
+        """What the error budget says of a neighbour that all guards let pass."""
+        action, reason, threshold = self._lessons.verdict(
+            asked.group, kind, similarity, key
+        )
+        return Found(
+            action=action,
+            key=key,
+            scope=asked.message.scope,
+            kind=kind,
+            similarity=similarity,
+            threshold=threshold,
+            reason=reason,
+            group=asked.group,
+        )

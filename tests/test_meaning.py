@@ -1,0 +1,355 @@
+"""Answers to questions that mean the same: on the path, and behind it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+
+from proxy.core.events import MeaningJudged, MeaningLooked, TierFailed, TierTurned
+from proxy.core.near import Action
+from proxy.meaning import Meaning
+from tests import answers
+from tests.asking import K2, chat, configured
+from tests.fakes import JSON, Answer, FakeSemantic, settle
+from tests.staged import STREAM, Stage, said, streaming
+
+COMPARING = configured("[semantic]\nmode = 'on'")
+CALL = {"id": "c1", "type": "function", "function": {"name": "pay", "arguments": "{}"}}
+
+
+def stage(*script: Any, semantic: FakeSemantic | None = None, **how: Any) -> Stage:
+    """A gateway that compares questions."""
+    return Stage(*script, rules=COMPARING, semantic=semantic or FakeSemantic(), **how)
+
+
+async def stored(stage: Stage, body: dict[str, Any], *headers: tuple[str, str]) -> None:
+    """Ask, and wait until the answer is stored and learnt of."""
+    await (await stage.ask(body, *headers)).body()
+    await settle()
+
+
+def looked(stage: Stage) -> list[str]:
+    return [event.result for event in stage.events if isinstance(event, MeaningLooked)]
+
+
+async def test_a_question_that_means_the_same_is_answered_from_the_cache() -> None:
+    here = stage(said("money back"))
+    await stored(here, chat("refund how"))
+
+    got = await here.ask(chat("refund please"))
+
+    assert await got.text() == "money back"
+    assert here.calls == 1
+    assert got.outcome == "HIT"
+    assert got.head.get("x-cache-kind") == "semantic"
+    assert got.head.get("x-cache-similarity") == "0.9700"
+    assert looked(here) == ["scope_empty", "semantic"]
+
+
+async def test_the_entry_is_stored_with_its_question_and_its_vector() -> None:
+    here = stage(said())
+    await stored(here, chat("refund how"))
+
+    (entry,) = here.semantic.known.values()
+
+    assert entry.question is not None
+    assert (entry.question.text, entry.question.tag, entry.question.vector) == (
+        "refund how",
+        "fake:1",
+        b"vv",
+    )
+
+
+async def test_a_hit_by_meaning_is_given_in_the_form_that_is_asked_for() -> None:
+    here = stage(said("money back"))
+    await stored(here, chat("refund how"))
+
+    got = await here.ask(chat("refund please", stream=True))
+
+    body = await got.body()
+    assert b"money back" in body
+    assert body.endswith(b"data: [DONE]\n\n")
+    assert here.calls == 1
+
+
+async def test_an_answer_that_streamed_is_learnt_of_as_well() -> None:
+    here = stage(streaming())
+    await stored(here, chat("hello there", stream=True))
+
+    assert await (await here.ask(chat("hello again"))).text() == "hi"
+    assert here.calls == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        chat("refund please", temperature=1),
+        chat("refund please", model="n"),
+        chat("refund please", tools=[{"type": "function", "function": {"name": "pay"}}]),
+        chat("refund please", n=2),
+        chat("refund please", logprobs=True),
+        {
+            "model": "m",
+            "messages": [
+                {"role": "system", "content": "Be rude."},
+                {"role": "user", "content": "refund please"},
+            ],
+        },
+        {
+            "model": "m",
+            "messages": [
+                {"role": "user", "content": "hello"},
+                {"role": "assistant", "content": "hi"},
+                {"role": "user", "content": "refund please"},
+            ],
+        },
+    ],
+    ids=["parameter", "model", "tools", "several", "logprobs", "system", "turns"],
+)
+async def test_whatever_else_differs_is_a_miss(other: dict[str, Any]) -> None:
+    here = stage(said("money back"), said("other"))
+    await stored(here, chat("refund how"))
+
+    got = await here.ask(other)
+    await got.body()
+
+    assert got.outcome == "MISS"
+    assert here.calls == 2
+
+
+async def test_another_tenant_never_sees_it() -> None:
+    here = stage(said("mine"), said("yours"))
+    await stored(here, chat("refund how"))
+
+    assert await (await here.ask(chat("refund please"), K2)).text() == "yours"
+
+
+@pytest.mark.parametrize("mode", ["exact", "normalized"])
+async def test_a_request_may_want_no_hits_by_meaning(mode: str) -> None:
+    here = stage(said("a"), said("b"))
+    await stored(here, chat("refund how"))
+
+    got = await here.ask(chat("refund please"), ("x-cache-mode", mode))
+
+    assert await got.text() == "b"
+    assert looked(here) == ["scope_empty"]
+
+
+async def test_a_new_answer_that_is_wanted_is_fetched() -> None:
+    here = stage(said("a"), said("b"))
+    await stored(here, chat("refund how"))
+
+    got = await here.ask(chat("refund please"), ("cache-control", "no-cache"))
+
+    assert await got.text() == "b"
+
+
+async def test_only_if_cached_takes_a_hit_by_meaning() -> None:
+    here = stage(said("a"))
+    await stored(here, chat("refund how"))
+
+    got = await here.ask(chat("refund please"), ("cache-control", "only-if-cached"))
+
+    assert await got.text() == "a"
+
+
+@pytest.mark.parametrize("action", ["verify", "none"])
+async def test_what_may_not_be_served_is_asked_for_and_the_reason_told(action: Action) -> None:
+    here = stage(said("a"), said("b"), semantic=FakeSemantic(action))
+    await stored(here, chat("refund how"))
+
+    got = await here.ask(chat("refund please"))
+
+    assert await got.text() == "b"
+    assert "detail=shadow" in str(got.head.get("cache-status"))
+
+
+@pytest.mark.parametrize("agrees", [True, False])
+async def test_in_shadow_the_two_answers_are_compared(*, agrees: bool) -> None:
+    semantic = FakeSemantic("verify", agrees=agrees)
+    here = stage(said("a"), said("b"), semantic=semantic)
+    await stored(here, chat("refund how"))
+    await stored(here, chat("refund please"))
+
+    assert semantic.compared == [("refund please", "a", "b")]
+    assert MeaningJudged("semantic", not agrees) in here.events
+
+
+async def test_what_was_not_to_be_compared_is_not() -> None:
+    semantic = FakeSemantic("none")
+    here = stage(said("a"), said("b"), semantic=semantic)
+    await stored(here, chat("refund how"))
+    await stored(here, chat("refund please"))
+
+    assert semantic.compared == []
+
+
+@pytest.mark.parametrize(("agrees", "calls"), [(True, 1), (False, 2)])
+async def test_a_judge_decides_before_a_hit(*, agrees: bool, calls: int) -> None:
+    semantic = FakeSemantic("judge", agrees=agrees)
+    here = stage(said("a"), said("b"), semantic=semantic)
+    await stored(here, chat("refund how"))
+
+    await (await here.ask(chat("refund please"))).body()
+
+    assert here.calls == calls
+    assert semantic.compared == [("refund please", "a", "")]
+
+
+async def test_a_judge_is_asked_behind_the_answer_for_the_next_time() -> None:
+    semantic = FakeSemantic("promote")
+    here = stage(said("a"), said("b"), semantic=semantic)
+    await stored(here, chat("refund how"))
+    await stored(here, chat("refund please"))
+
+    assert here.calls == 2
+    assert semantic.compared == [("refund please", "a", "")]
+
+
+async def test_an_answer_that_is_gone_is_a_miss_and_forgotten() -> None:
+    here = stage(said("a"), said("b"))
+    await stored(here, chat("refund how"))
+    (key,) = here.semantic.known
+    await here.store.delete(key)
+
+    got = await here.ask(chat("refund please"))
+    await got.body()
+    await settle()
+
+    assert here.calls == 2
+    assert key not in here.semantic.known
+
+
+async def test_what_is_no_longer_fresh_is_not_served_by_meaning() -> None:
+    here = stage(said("a"), said("b"))
+    await stored(here, chat("refund how"))
+    here.clock.advance(3601)
+
+    assert await (await here.ask(chat("refund please"))).text() == "b"
+
+
+async def test_a_hit_renews_no_life() -> None:
+    """A wrong answer that is asked for often must still end."""
+    here = stage(said("a"), said("b"))
+    await stored(here, chat("refund how"))
+    for _ in range(8):
+        here.clock.advance(400)
+        await (await here.ask(chat("refund please"))).body()
+    here.clock.advance(500)
+
+    assert await (await here.ask(chat("refund please"))).text() == "b"
+
+
+async def test_what_was_declared_void_is_not_served() -> None:
+    here = stage(said("a"), said("b"))
+    await stored(here, chat("refund how"))
+    here.epoch = 1
+
+    assert await (await here.ask(chat("refund please"))).text() == "b"
+
+
+async def test_an_entry_of_another_scope_is_no_answer_whatever_the_index_says() -> None:
+    """The index is derived: what it names is checked against the entry itself."""
+    here = stage(said("a"), said("b"), said("c"))
+    await stored(here, chat("refund how"))
+    await stored(here, chat("price how", temperature=1))
+    entries = {e.question.text: e for e in here.semantic.known.values() if e.question}
+    entry = entries["price how"]
+    wrong = entries["refund how"].question
+    assert wrong is not None
+    here.semantic.known = {entry.key: _with(entry, wrong)}
+
+    assert await (await here.ask(chat("refund please"))).text() == "c"
+
+
+def _with(entry: Any, question: Any) -> Any:
+    return msgspec.structs.replace(entry, question=question)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        answers.chat("cut", finish="length"),
+        answers.chat("", tool_calls=[CALL]),
+    ],
+    ids=["length", "tools"],
+)
+async def test_an_answer_that_says_more_or_less_than_a_text_answers_nobody_else(
+    answer: Any,
+) -> None:
+    here = stage(said("x"))
+    here.upstream.script[0] = said_as(answer)
+    await stored(here, chat("refund how", max_tokens=5))
+
+    assert here.semantic.known == {}
+
+
+def said_as(body: Any) -> Any:
+    return Answer((answers.dumps(body),), headers=JSON)
+
+
+async def test_a_process_that_fails_costs_no_request() -> None:
+    here = stage(said("a"), said("b"))
+    here.semantic.fails = True
+    await stored(here, chat("refund how"))
+
+    got = await here.ask(chat("refund please"))
+
+    assert await got.text() == "b"
+    assert "detail=failed" in str(got.head.get("cache-status"))
+    assert any(isinstance(event, TierFailed) for event in here.events)
+
+
+async def test_a_process_that_keeps_failing_is_left_alone_and_tried_again() -> None:
+    here = stage(said("a"))
+    here.semantic.fails = True
+    for number in range(12):
+        await stored(here, chat(f"question{number}"))
+    asked = sum(isinstance(event, TierFailed) for event in here.events)
+    here.semantic.fails = False
+    here.clock.advance(1.1)
+    await stored(here, chat("well again"))
+
+    turned = [event.working for event in here.events if isinstance(event, TierTurned)]
+    assert asked == 5
+    assert turned == [False, True]
+
+
+async def test_a_request_whose_answer_is_on_its_way_joins_it() -> None:
+    gate = asyncio.Event()
+    here = stage(streaming([gate, *answers.chat_events(("h", "i"))]))
+    first, second = here.asking(STREAM), here.asking(STREAM)
+    await settle()
+    gate.set()
+    for one in (first, second):
+        await (await one).body()
+
+    assert here.calls == 1
+    assert len(looked(here)) <= 2
+
+
+async def test_what_somebody_calls_wrong_has_to_go() -> None:
+    here = stage(said("a"))
+    await stored(here, chat("refund how"))
+    await (await here.ask(chat("refund please"))).body()
+    assert isinstance(here.meaning, Meaning)
+
+    keys = await here.meaning.blame("req_1")
+
+    assert keys is not None
+    assert list(keys) == list(here.semantic.known)
+    assert await here.meaning.blame("req_2") is None
+
+
+async def test_a_hit_by_meaning_is_not_refreshed_behind() -> None:
+    """What would be fetched is the answer to this question, not to the one that is stored."""
+    here = stage(said("a"), said("b"))
+    await stored(here, chat("refund how"))
+    here.chance = 1e-300  # XFetch: now, whatever is left
+    await (await here.ask(chat("refund please"))).body()
+    await settle()
+
+    assert here.calls == 1
