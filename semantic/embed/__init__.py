@@ -1,0 +1,1 @@
+"""Embedders: a text becomes a vector."""
