@@ -1,0 +1,166 @@
+"""The policy by entry: what each stored answer's own record says of the next hit on it."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from semantic.budget import Budget
+from semantic.evidence import STEPS, byte, step, threshold
+from semantic.ledger import Ledger
+from semantic.policy import Verdict
+from semantic.track import Track
+
+if TYPE_CHECKING:
+    from semantic.protocol import Kind, Label
+    from semantic.settings import Settings
+
+MAX_ENTRIES: Final = 20_000
+LONGEST: Final = 64
+"""Labels that an entry remembers: older ones fade."""
+SHORTEST: Final = 6
+"""Labels before which an entry's record says nothing."""
+_BAND: Final = 1.92
+"""Half the 95 % quantile of chi-square with one degree of freedom: how much less likely than the
+best a curve may be and still lie in the band (Wilks, 1938)."""
+_MIDDLES: Final = tuple(0.7 + 0.01 * number for number in range(34))
+"""Similarities at which a curve crosses one half."""
+_SLOPES: Final = (10.0, 30.0, 100.0)
+_SCALE: Final = 10.0
+"""Steps for each factor e by which less doubt is left."""
+
+
+def _logistic(value: float) -> float:
+    return 1.0 / (1.0 + math.exp(-value))
+
+
+_RIGHT: Final = tuple(
+    tuple(
+        _logistic(slope * (threshold(number) + 0.0025 - middle))
+        for middle in _MIDDLES
+        for slope in _SLOPES
+    )
+    for number in range(STEPS)
+)
+"""For each step, the chance of being right on each curve."""
+_LIKELY: Final = tuple(
+    tuple(math.log(max(1e-12, 1.0 - right if wrong else right)) for right in _RIGHT[number])
+    for number in range(STEPS)
+    for wrong in (False, True)
+)
+"""For each label, its log-likelihood on each curve."""
+
+
+def confidence(record: bytes, number: int) -> float:
+    """The least chance of being right at this step that the record leaves possible: the lower edge
+    of the band of logistic curves that explain it (curves of chance over similarity, fitted by
+    likelihood)."""
+    sums = [math.fsum(terms) for terms in zip(*(_LIKELY[label] for label in record), strict=True)]
+    worst = max(sums) - _BAND
+    return min(right for right, likely in zip(_RIGHT[number], sums, strict=True) if likely >= worst)
+
+
+def grade(record: bytes, number: int) -> int:
+    """The confidence as a step, finer where it is high; -1 while the record is too short."""
+    if len(record) < SHORTEST:
+        return -1
+    doubt = max(1e-9, 1.0 - confidence(record, number))
+    return min(STEPS - 1, int(-_SCALE * math.log(doubt)))
+
+
+class _Dump(msgspec.Struct, frozen=True, array_like=True):
+    ledger: bytes
+    canonical: bytes
+    records: list[tuple[str, bytes, bytes]]
+
+
+class EntryPolicy:
+    """A policy with a threshold for each stored answer.
+
+    The record of an entry gives each would-be hit a confidence; from which confidence on hits of
+    the group are served is what the error budget says, by the labels of hits of that confidence.
+    So the budget holds even where the curves are mistaken. One wrong label takes an entry's
+    confidence at once. Canonical questions have no curve: they are the plain budget's.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._canonical = Budget(settings)
+        self._ledger = Ledger(
+            lambda _: Track(settings.max_error_rate, 0, trusted=False),
+            (settings.policy, settings.max_error_rate, settings.min_similarity),
+            shadow=settings.mode == "shadow",
+        )
+        self._records: OrderedDict[tuple[str, bytes], bytearray] = OrderedDict()
+
+    def verdict(
+        self, group: str, kind: Kind, similarity: float, draw: float, key: bytes
+    ) -> Verdict:
+        """What becomes of a would-be hit; `draw`: a number by chance, from 0 up to but not 1."""
+        if kind == "canonical":
+            return self._canonical.verdict(group, kind, similarity, draw, key)
+        least, number = self._settings.min_similarity, step(similarity)
+        if number < 0 or (similarity < least and self._settings.mode == "on"):
+            return Verdict("none", "below_threshold", least)
+        if self._settings.mode == "shadow":
+            return Verdict("verify", "shadow", least)
+        record = self._records.get((group, key), b"")
+        if grade(record, number) < self._ledger.track(group, kind).opened:
+            return Verdict("verify", "budget", least)
+        if draw < self._settings.sample_rate:
+            return Verdict("verify", "sampled", least)
+        return Verdict("serve", "", least)
+
+    def learn(self, label: Label) -> None:
+        """One that comes twice counts once."""
+        if label.kind == "canonical":
+            self._canonical.learn(label)
+            return
+        number = step(label.similarity)
+        if self._ledger.counted(label.name) or number < 0:
+            return
+        record = self._record(label.group, label.key)
+        # The confidence of before: a label may not vouch for itself.
+        graded = grade(record, number)
+        if graded >= 0:
+            self._ledger.kept(label.group, label.kind).learn(graded, wrong=label.wrong)
+        record.append(byte(number, wrong=label.wrong))
+        del record[:-LONGEST]
+
+    def state(self) -> dict[str, dict[str, float]]:
+        """As that of any policy; the threshold of neighbours is the least confidence."""
+        groups = self._canonical.state()
+        for group, figures in self._ledger.state().items():
+            opened = self._ledger.track(group, "semantic").opened
+            least = 1.0 if opened == STEPS else 1.0 - math.exp(-opened / _SCALE)
+            groups[group] = {**groups.get(group, {}), **figures, "semantic_threshold": least}
+        return groups
+
+    def dump(self) -> bytes:
+        """All that was learnt."""
+        records = [(group, key, bytes(kept)) for (group, key), kept in self._records.items()]
+        return msgspec.msgpack.encode(_Dump(self._ledger.dump(), self._canonical.dump(), records))
+
+    def restore(self, data: bytes) -> None:
+        """Take over what was dumped; what means nothing here leaves nothing."""
+        self._records.clear()
+        try:
+            dump = msgspec.msgpack.decode(data, type=_Dump)
+        except (msgspec.DecodeError, RecursionError):
+            dump = _Dump(b"", b"", [])
+        self._canonical.restore(dump.canonical)
+        if not self._ledger.restore(dump.ledger):
+            return
+        for group, key, record in dump.records[-MAX_ENTRIES:]:
+            if len(record) <= LONGEST and max(record, default=0) < 2 * STEPS:
+                self._records[group, key] = bytearray(record)
+
+    def _record(self, group: str, key: bytes) -> bytearray:
+        record = self._records.setdefault((group, key), bytearray())
+        self._records.move_to_end((group, key))
+        if len(self._records) > MAX_ENTRIES:
+            self._records.popitem(last=False)
+        return record

@@ -1,0 +1,47 @@
+"""A policy: whether a stored answer may be served for a question that seems to mean the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from semantic.protocol import Action, Kind, Label
+
+
+class Verdict(NamedTuple):
+    """What becomes of a would-be hit."""
+
+    action: Action
+    reason: str
+    """Why it is not served: below_threshold, budget, sampled, shadow; empty where it is."""
+    threshold: float
+    """The similarity from which on hits of its group are served; above 1: none are."""
+
+
+class Policy(Protocol):
+    """What decides on would-be hits, and learns from those that were verified."""
+
+    def verdict(
+        self, group: str, kind: Kind, similarity: float, draw: float, key: bytes
+    ) -> Verdict:
+        """`draw`: a number by chance, from 0 up to but not 1; `key`: of the stored answer."""
+        ...
+
+    def learn(self, label: Label) -> None:
+        """One that comes twice counts once. A label has to come of every would-be hit that was
+        verified, whether right or wrong: a judge that only reports what it finds right, to have
+        it served the next time, would make every threshold fall."""
+        ...
+
+    def state(self) -> dict[str, dict[str, float]]:
+        """For each group, figures for each kind: threshold, labels, errors, bound, closed."""
+        ...
+
+    def dump(self) -> bytes:
+        """All that was learnt."""
+        ...
+
+    def restore(self, data: bytes) -> None:
+        """Take over what was dumped; what cannot be read, or was learnt under other terms that it
+        does not hold for, counts as nothing."""
+        ...
