@@ -35,17 +35,22 @@ def compared(config: Config, environ: Mapping[str, str]) -> Settings:
         max_bytes=table.max_bytes,
         index=table.index,
         state="" if path is None else str(path / "semantic"),
-        terms=Terms(
-            protected_terms=table.protected_terms,
-            antonyms=table.antonyms,
-            classes=table.classes,
-            synonyms=table.synonyms,
-        ),
-        judge=Judge(
-            mode=table.judge.mode,
-            url=table.judge.url,
-            model=table.judge.model,
-            key=judge_key(config, environ) or "",
-            timeout=float(table.judge.timeout),
-        ),
+        terms=_terms(config),
+        judge=_judge(config, environ),
     )
+
+
+def _terms(config: Config) -> Terms:
+    table = config.semantic
+    return Terms(
+        protected_terms=table.protected_terms,
+        antonyms=table.antonyms,
+        classes=table.classes,
+        synonyms=table.synonyms,
+    )
+
+
+def _judge(config: Config, environ: Mapping[str, str]) -> Judge:
+    table = config.semantic.judge
+    key = judge_key(config, environ) or ""
+    return Judge(table.mode, table.url, table.model, key, float(table.timeout))

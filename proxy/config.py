@@ -177,9 +177,8 @@ class Semantic(_Table, frozen=True):
     mode: Literal["off", "shadow", "on"] = "off"
     """shadow: the upstream answers, and what would have been served is compared with that."""
     embedder: str = ""
-    """use (the default), e5, sentence-transformers:MODEL, http:URL of an embeddings API."""
-    embedder_key_env: str = ""
-    """Variable with the credential of an embedder by http."""
+    """use (the default), e5, sentence-transformers:MODEL, or http:URL?model=NAME of an embeddings
+    API, with &key_env=VARIABLE where it wants a credential."""
     profile: Literal["strict", "balanced", "relaxed"] = "strict"
     min_similarity: Share = 0.0
     """From which on neighbours are served; 0: from where the error budget allows it."""
@@ -432,8 +431,25 @@ def _check(config: Config) -> None:
         except re.error as error:
             raise ConfigError(f"not a regular expression: {error} - at `$.{where}`") from error
     _check_ports(config)
+    _check_semantic(config)
     if config.admin.host not in ("127.0.0.1", "::1", "localhost") and not config.admin.token_env:
         raise ConfigError("a token is required off loopback - at `$.admin.token_env`")
+
+
+_EMBEDDER = re.compile(r"use|e5|sentence-transformers:.+|(http:)?https?://[^/?#]+.*|")
+
+
+def _check_semantic(config: Config) -> None:
+    semantic, judge = config.semantic, config.semantic.judge
+    if not _EMBEDDER.fullmatch(semantic.embedder):
+        known = "use, e5, sentence-transformers:MODEL or an http(s) URL"
+        raise ConfigError(f"expected {known} - at `$.semantic.embedder`")
+    if judge.mode != "off" and not (re.match("https?://", judge.url) and judge.model):
+        raise ConfigError("a judge needs a URL and a model - at `$.semantic.judge`")
+    if semantic.index and not semantic.index.startswith(("redis://", "rediss://", "unix://")):
+        raise ConfigError("expected the URL of a Redis - at `$.semantic.index`")
+    if semantic.index and config.cache.encryption.key:
+        raise ConfigError("vectors lie there unencrypted - at `$.semantic.index`")
 
 
 def _check_ports(config: Config) -> None:

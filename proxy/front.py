@@ -165,8 +165,8 @@ class Front:
     def _pipeline(self) -> Pipeline:
         config, clock, epoch = self._config, self._clock, self._storage.epochs.current
         memory, zero = config.cache.memory, config.cache.usage_on_hit == "zero"
-        below = config.overload.degrade_below_hit_ratio
-        strain = Strain(below, lambda: self.fleet.saturated, clock)
+        least = config.overload.degrade_below_hit_ratio
+        strain, paused = Strain(least, lambda: self.fleet.saturated, clock), Marks(_MARKS, clock)
         recall = Recall(
             self._storage.tiers,
             Renders(memory.max_bytes // 4, zero_usage=zero),
@@ -178,7 +178,6 @@ class Front:
             chance=random.Random().random,
             beta=config.cache.early_refresh,
         )
-        paused = Marks(_MARKS, clock)
         return Pipeline(
             memo=Memo(self._plan.rules, memory.memo_entries),
             flights=self._flights,

@@ -22,6 +22,9 @@ _PATIENCE: Final = 10.0
 """Seconds for a portion."""
 
 
+_FIGURES: Final = ("labels", "errors", "bound", "closed")
+
+
 class Process(Protocol):
     """The semantic process. All methods raise SemanticError."""
 
@@ -103,14 +106,19 @@ class Gathering:
 def _measured(
     figures: Mapping[str, float], groups: Mapping[str, Mapping[str, float]]
 ) -> MeaningMeasured:
-    known = list(groups.values())
+    kinds = [
+        {figure: group.get(f"{kind}_{figure}", 0.0) for figure in _FIGURES}
+        for group in groups.values()
+        for kind in ("canonical", "semantic")
+        if f"{kind}_labels" in group
+    ]
     return MeaningMeasured(
         entries=figures["entries"],
         vectors=figures["vectors"],
         scopes=figures["scopes"],
         bytes=figures["bytes"],
-        labels=sum(group["labels"] for group in known),
-        errors=sum(group["errors"] for group in known),
-        error_bound=max((group["bound"] for group in known if not group["closed"]), default=0.0),
-        closed=sum(group["closed"] for group in known),
+        labels=sum(kind["labels"] for kind in kinds),
+        errors=sum(kind["errors"] for kind in kinds),
+        error_bound=max((kind["bound"] for kind in kinds if not kind["closed"]), default=0.0),
+        closed=sum(kind["closed"] for kind in kinds),
     )

@@ -102,7 +102,7 @@ class Keeper:
             alias = Alias(lookup.normalized, entry.tenant, entry.key, entry.asked, entry.expires)
             await self._tiers.put(entry, alias)
         if entry.key == lookup.key:
-            self._meaning.stored(entry)
+            self._meaning.stored(entry, lookup)
         anew = not lookup.request.controls.read
         if entry.key == lookup.key and not lookup.items:
             self._tiers.replaced(entry, anew=anew)

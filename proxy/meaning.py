@@ -48,7 +48,7 @@ class Meanings(Protocol):
     def noted(self, entry: Entry, lookup: Lookup) -> Entry:
         """The entry, with its question if it may answer others."""
 
-    def stored(self, entry: Entry) -> None:
+    def stored(self, entry: Entry, lookup: Lookup) -> None:
         """It can be found from now on."""
 
     def gone(self, key: Key) -> None:
@@ -70,7 +70,7 @@ class NoMeaning:
         """As it is."""
         return entry
 
-    def stored(self, entry: Entry) -> None:
+    def stored(self, entry: Entry, lookup: Lookup) -> None:
         """Nobody wants to know."""
 
     def gone(self, key: Key) -> None:
@@ -151,9 +151,7 @@ class Meaning:
 
     async def _alive(self, near: Near, lookup: Lookup) -> Found | None:
         """The stored answer, where it is there, fresh, and one to a question of this scope."""
-        sought = replace(lookup, key=near.key, normalized=None, raw=Key(b""))
-        epoch = self._epoch()
-        found = await self._tiers.find(sought, epoch)
+        found = await self._tiers.find(_sought(lookup, near), self._epoch())
         if found is None or not serves(found.entry, lookup.request):
             return None
         asked, question = found.entry.question, lookup.question
@@ -195,26 +193,31 @@ class Meaning:
             return entry
         return replace(entry, question=replace(question, tag=near.tag, vector=near.vector))
 
-    def stored(self, entry: Entry) -> None:
+    def stored(self, entry: Entry, lookup: Lookup) -> None:
         """It can be found from now on; and shows whether what is like it was right."""
         near = self._asked.pop(entry.key, _FAILED)
         if entry.question is not None:
-            self._backlog.add(self._learnt(entry, entry.question, near))
+            self._backlog.add(self._learnt(entry, lookup, near))
 
-    async def _learnt(self, entry: Entry, question: Question, near: Near) -> None:
+    async def _learnt(self, entry: Entry, lookup: Lookup, near: Near) -> None:
         await self._attempts.ask("put", partial(self._semantic.learn, (entry,)), _BEHIND)
         if self._announce is not None:
             await self._announce(entry.key)
-        if near.action not in ("verify", "promote"):
-            return
-        held = await self._tiers.entry(near.key, entry.tenant, self._epoch())
-        stored, answered = None if held is None else spoken(held), spoken(entry)
-        if held is None or stored is None or answered is None:
+        if near.action in ("verify", "promote"):
+            await self._compared(entry, lookup, near)
+
+    async def _compared(self, entry: Entry, lookup: Lookup, near: Near) -> None:
+        """See whether what might have been served was right, or may be served the next time."""
+        held = await self._tiers.find(_sought(lookup, near), self._epoch())
+        stored, answered = None if held is None else spoken(held.entry), spoken(entry)
+        if held is None or stored is None or answered is None or lookup.question is None:
             return
         if near.action == "promote":
-            await self._attempts.ask("put", self._consulted(near, question, held), self._patience)
+            asking = self._consulted(near, lookup.question, held.entry)
+            await self._attempts.ask("put", asking, self._patience)
             return
-        comparing = partial(self._school.compare, near, question.text, stored, answered)
+        text = lookup.question.text
+        comparing = partial(self._school.compare, near, text, stored, answered)
         self._judged(await self._attempts.ask("put", comparing, self._patience) or ())
 
     def _judged(self, verdicts: Sequence[Verdict]) -> None:
@@ -235,3 +238,8 @@ class Meaning:
             return None
         self._judged(blamed[0])
         return blamed[1]
+
+
+def _sought(lookup: Lookup, near: Near) -> Lookup:
+    """The same request, looking for that answer alone."""
+    return replace(lookup, key=near.key, normalized=None, raw=Key(b""))

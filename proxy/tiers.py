@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from proxy.backlog import Backlog
-    from proxy.core.entry import Key, Stored, Tenant
+    from proxy.core.entry import Key, Stored
     from proxy.core.request import Lookup
     from proxy.ports import Clock, Emit
     from proxy.tier import Tier
@@ -121,13 +121,6 @@ class Tiers:
         if held.stored.tenant != lookup.request.tenant:
             return None
         return Found(held.stored, self._tiers[held.depth].name, "exact")
-
-    async def entry(self, key: Key, tenant: Tenant, epoch: int) -> Entry | None:
-        """The tenant's entry under a key, fresh or not."""
-        held = (await self._held([key], Want(epoch))).get(key)
-        if held is None or not isinstance(held.stored, Entry) or held.stored.tenant != tenant:
-            return None
-        return held.stored
 
     async def _batch(self, lookup: Lookup, want: Want) -> Found | None:
         """All items of an embeddings request as one entry, if every one is there."""

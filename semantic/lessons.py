@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec.structs import replace
 
-from semantic.compare import label
+from semantic.compare import compare
 from semantic.protocol import Block, Found, Label, Lesson
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from semantic.compare import Outcome
     from semantic.judge import Judge
     from semantic.policy import Policy
     from semantic.protocol import Action, Compare, Consult, Kind
@@ -28,7 +29,6 @@ _ARGUABLE: Final = 0.8
 """The similarity from which a judge is asked about what was not near enough."""
 _VERSION: Final = 1
 _NOTHING: Final = (b"", 0.0)
-_WORDS: Final = {"yes": "right", "no": "wrong", "unknown": "unsure"}
 
 
 class _Kept(msgspec.Struct, frozen=True, array_like=True):
@@ -70,7 +70,7 @@ class Lessons:
         """What is done with a neighbour that all guards let pass, why, and from which similarity
         on one is served."""
         action, reason, threshold = self._policy.verdict(
-            group, kind, similarity, key, self._chance()
+            group, kind, similarity, self._chance(), key
         )
         asks = self._settings.judge.mode
         if kind == "semantic" and action == "serve" and asks == "sync":
@@ -96,25 +96,37 @@ class Lessons:
 
     async def compare(self, told: Compare) -> Lesson:
         """Whether a stored answer was right for a question that was answered anew."""
-        similarity = await self._similarity(told.stored, told.answered)
-        word = label(told.stored, told.answered, similarity, self._settings.answer_similarity)
+        wrong = await self._differs(told) != "right"
+        given = self._label(told.found, wrong=wrong)
+        return self._taken(Lesson((given,)))
+
+    async def _differs(self, told: Compare) -> Outcome:
+        """The cheapest word that decides."""
+        stored, answered, least = told.stored, told.answered, self._settings.answer_similarity
+        word = compare(stored, answered, None, least)
+        if word == "unsure":
+            word = compare(stored, answered, await self._similarity(stored, answered), least)
         if word == "unsure" and self._judge is not None:
-            word = _WORDS[await self._judge.ask(told.text, told.stored)]
-        found = told.found
-        given = Label(
+            judged = await self._judge.ask(told.text, stored)
+            word = compare(stored, answered, None, least, judged)
+        return word
+
+    def _label(self, found: Found, *, wrong: bool) -> Label:
+        return Label(
             name=self._name(),
             group=found.group,
             kind=found.kind,
             similarity=found.similarity,
             key=found.key,
-            wrong=word != "right",
+            wrong=wrong,
         )
-        return self._taken(Lesson((given,)))
 
     async def consult(self, told: Consult) -> Found:
         """A hit as the judge sees it; what it allows behind an answer is served the next time."""
         found = told.found
-        verdict = "unknown" if self._judge is None else await self._judge.ask(told.text, told.stored)
+        verdict = (
+            "unknown" if self._judge is None else await self._judge.ask(told.text, told.stored)
+        )
         if verdict != "yes":
             return replace(found, action="none", reason="judge")
         if found.action == "promote":
@@ -128,14 +140,7 @@ class Lessons:
         found, text = self._served.pop(request, (None, ""))
         if found is None:
             return Lesson()
-        given = Label(
-            name=self._name(),
-            group=found.group,
-            kind=found.kind,
-            similarity=found.similarity,
-            key=found.key,
-            wrong=True,
-        )
+        given = self._label(found, wrong=True)
         return self._taken(Lesson((given,), (Block(found.scope, text, found.key),)))
 
     def _taken(self, lesson: Lesson) -> Lesson:
@@ -155,7 +160,7 @@ class Lessons:
 
     def groups(self) -> dict[str, dict[str, float]]:
         """Of each group of scopes: labels, errors, bound, threshold."""
-        return self._policy.groups()
+        return self._policy.state()
 
     def dump(self) -> bytes:
         """What is to outlive the process."""

@@ -11,17 +11,17 @@ from semantic.eligible import ineligible
 from semantic.guard.verdict import refusal
 from semantic.protocol import Found
 from semantic.reading import read
+from semantic.vector import packed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from semantic.embed.batch import Batcher
-    from semantic.index.port import Index
     from semantic.lessons import Lessons
     from semantic.memory import Memory
     from semantic.protocol import Kind, Nearest
     from semantic.reading import Reading
     from semantic.settings import Settings
+    from semantic.space import Space
 
 _ALIKE: Final = 1.0
 """The similarity of questions with one canonical form."""
@@ -42,15 +42,13 @@ class Lookup:
         self,
         settings: Settings,
         memory: Memory,
-        index: Index,
-        batcher: Batcher,
+        space: Space,
         lessons: Lessons,
         now: Callable[[], float],
     ) -> None:
         self._settings = settings
         self._memory = memory
-        self._index = index
-        self._batcher = batcher
+        self._space = space
         self._lessons = lessons
         self._now = now
 
@@ -90,13 +88,13 @@ class Lookup:
 
     async def _near(self, asked: _Asked) -> Found:
         """By its nearest neighbours."""
-        message, embedder = asked.message, self._batcher.embedder
+        message, embedder = asked.message, self._space.embedder
         if not embedder.takes(message.text):
             return Found(reason="ineligible:script", group=asked.group)
         if not embedder.whole(message.text):
             return Found(reason="ineligible:long", group=asked.group)
-        vector = await self._batcher.vector(message.text)
-        near = await self._index.search(message.scope, vector, self._settings.top_k)
+        vector = await self._space.vectors.vector(message.text)
+        near = await self._space.index.search(message.scope, vector, self._settings.top_k)
         best = Found(reason="scope_empty")
         for key, similarity in near:
             found = self._judged(asked, key, similarity)
@@ -104,8 +102,7 @@ class Lookup:
                 best = found
                 break
             best = found if best.reason == "scope_empty" else best
-        packed = vector.astype("<f2").tobytes()
-        return replace(best, group=asked.group, tag=embedder.tag, vector=packed)
+        return replace(best, group=asked.group, tag=embedder.tag, vector=packed(vector))
 
     def _judged(self, asked: _Asked, key: bytes, similarity: float) -> Found:
         """What one neighbour is good for."""
@@ -113,11 +110,14 @@ class Lookup:
             return Found(reason="scope_empty")
         if similarity < asked.message.threshold:
             return Found(reason="below_threshold", similarity=similarity)
+        found = self._settled(asked, key, "semantic", similarity)
+        if found.action == "none":
+            return found  # most are too far away; the guards are not asked about those
         held = self._memory.get(key)
         stored = read(held.text if held else "", self._settings.terms)
         if guard := refusal(asked.reading, stored, self._settings):
             return Found(reason=f"guard:{guard}", similarity=similarity)
-        return self._settled(asked, key, "semantic", similarity)
+        return found
 
     def _stands(self, asked: _Asked, key: bytes) -> bool:
         """Whether there may be an answer under this key, and nobody called it wrong for this."""
@@ -130,10 +130,8 @@ class Lookup:
         )
 
     def _settled(self, asked: _Asked, key: bytes, kind: Kind, similarity: float) -> Found:
-        """What the error budget says of a neighbour that all guards let pass."""
-        action, reason, threshold = self._lessons.verdict(
-            asked.group, kind, similarity, key
-        )
+        """What the error budget says of it."""
+        action, reason, threshold = self._lessons.verdict(asked.group, kind, similarity, key)
         return Found(
             action=action,
             key=key,

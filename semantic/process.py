@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
+import secrets
 import signal
 import time
-from contextlib import suppress
-from pathlib import Path
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import aiohttp
+
+from semantic.budget import Budget
 from semantic.embed.batch import Batcher
 from semantic.embed.choose import embedder
+from semantic.entry_policy import EntryPolicy
+from semantic.index.local import Local
 from semantic.judge import Judge
+from semantic.kept import Kept
 from semantic.lessons import Lessons
 from semantic.lookup import Lookup
 from semantic.memory import Memory
-from semantic.policy import policy
 from semantic.server import Server
 from semantic.service import Service
+from semantic.space import Space
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
+    from pathlib import Path
 
+    from semantic.index.port import Index
+    from semantic.policy import Policy
     from semantic.settings import Settings
 
 _SWEEP_EVERY: Final = 30.0
 """Seconds between two searches for questions whose answers have expired."""
-_KEEP_EVERY: Final = 5.0
-"""Seconds after which what was learnt is written down, at the latest."""
+_QUEUE: Final = 32
+"""Questions that wait for the embedder: as many as are embedded within a request's time."""
+_MOST: Final = 200_000
+"""Questions that are remembered."""
 
 
 async def run(
@@ -39,14 +50,72 @@ async def run(
     questions are taken. Raises: ValueError, EmbedderError for an embedder that cannot be had."""
     over = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
-    parts = await _Parts.made(settings, environ)
-    server = Server(path, parts.service.answer)
-    await server.start()
-    serving()
-    async with asyncio.TaskGroup() as background:
-        tasks = [background.create_task(parts.sweep()), background.create_task(parts.keep())]
-        await over.wait()
-        for task in tasks:
-            task.cancel()
-    await server.aclose()
-    parts.kept()
+    chosen = await embedder(settings.embedder, environ)
+    memory = Memory(_MOST)
+    index = _index(settings, chosen.dimension, memory)
+    space = Space(chosen, Batcher(chosen, limit=_QUEUE), index)
+    async with _judging(settings) as judge:
+        lessons = _lessons(settings, judge, space)
+        kept = Kept(settings.state, lessons)
+        kept.load()
+        lookup = Lookup(settings, memory, space, lessons, time.time)
+        service = Service(settings, memory, space, lookup, lessons, time.time)
+        server = Server(path, service.answer)
+        await server.start()
+        serving()
+        async with asyncio.TaskGroup() as background:
+            loops = (space.vectors.run(), _swept(service), kept.run())
+            tasks = [background.create_task(loop) for loop in loops]
+            await over.wait()
+            await server.aclose()
+            for task in tasks:
+                task.cancel()
+        kept.save()
+    await index.aclose()
+    await chosen.aclose()
+
+
+def _lessons(settings: Settings, judge: Judge | None, space: Space) -> Lessons:
+    policy: Policy = EntryPolicy(settings) if settings.policy == "entry" else Budget(settings)
+    chance = random.SystemRandom().random
+    name = partial(secrets.token_bytes, 16)
+    return Lessons(settings, policy, judge, space.similarity, chance, name)
+
+
+@asynccontextmanager
+async def _judging(settings: Settings) -> AsyncIterator[Judge | None]:
+    if settings.judge.mode == "off":
+        yield None
+        return
+    async with aiohttp.ClientSession() as session:
+        yield Judge(settings.judge, session)
+
+
+def _index(settings: Settings, dimension: int, memory: Memory) -> Index:
+    def evicted(scope: bytes, keys: tuple[bytes, ...]) -> None:
+        for key in keys:
+            memory.remove(key)
+
+    if settings.index:
+        from semantic.index.redis import VectorSets  # whose driver nobody else needs here
+
+        return VectorSets(
+            settings.index,
+            dimension,
+            max_scopes=settings.max_scopes,
+            max_entries_per_scope=settings.max_entries_per_scope,
+            evicted=evicted,
+        )
+    return Local(
+        dimension,
+        max_scopes=settings.max_scopes,
+        max_entries_per_scope=settings.max_entries_per_scope,
+        max_bytes=settings.max_bytes,
+        evicted=evicted,
+    )
+
+
+async def _swept(service: Service) -> None:
+    while True:
+        await asyncio.sleep(_SWEEP_EVERY)
+        await service.sweep()

@@ -8,8 +8,7 @@ import numpy as np
 
 from semantic.canonical import question
 from semantic.embed.port import EmbedderError
-from semantic.index.port import IndexUnavailableError
-from semantic.memory import Held, Memory
+from semantic.memory import Held
 from semantic.protocol import (
     Ask,
     Blame,
@@ -24,16 +23,18 @@ from semantic.protocol import (
     State,
 )
 from semantic.reading import read
+from semantic.vector import unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-    from semantic.embed.batch import Batcher
-    from semantic.index.port import Index
     from semantic.lessons import Lessons
     from semantic.lookup import Lookup
+    from semantic.memory import Memory
     from semantic.protocol import Message, Record
     from semantic.settings import Settings
+    from semantic.space import Space
+    from semantic.vector import Vector
 
 _UNKNOWN: Final = Failed("unknown")
 
@@ -45,8 +46,7 @@ class Service:
         self,
         settings: Settings,
         memory: Memory,
-        index: Index,
-        batcher: Batcher,
+        space: Space,
         lookup: Lookup,
         lessons: Lessons,
         now: Callable[[], float],
@@ -54,14 +54,14 @@ class Service:
         """`now`: unix seconds."""
         self._settings = settings
         self._memory = memory
-        self._index = index
-        self._batcher = batcher
+        self._space = space
         self._lookup = lookup
         self._lessons = lessons
         self._now = now
+        self._born = now()
 
     async def answer(self, message: Message) -> Message:
-        """What is said to a message. Raises: whatever the embedder or the index raises."""
+        """What is said to a message. Raises: EmbedderError, IndexUnavailableError."""
         match message:
             case Nearest():
                 await self._voided(message.epoch)
@@ -92,56 +92,49 @@ class Service:
                 await self.forget([block.key for block in message.blocks])
                 return Done(len(message.labels))
 
-    async def _learn(self, records: Iterable[Record]) -> int:
+    async def _learn(self, records: Sequence[Record]) -> int:
         """Remember what can be compared; how many that are."""
-        now, settings = self._now(), self._settings
-        kept: list[tuple[Record, Held]] = []
+        await self._voided(max((record.epoch for record in records), default=0))
+        now, count = self._now(), 0
+        rows: dict[bytes, list[tuple[bytes, Vector]]] = {}
         for record in records:
-            form = question(read(record.text, settings.terms)) or b""
+            form = question(read(record.text, self._settings.terms)) or b""
             held = Held(record.scope, record.text, record.expires, record.epoch, form)
-            if record.epoch > self._memory.epoch:
-                await self._voided(record.epoch)
-            if self._memory.lives(held, now):
-                kept.append((record, held))
-        await self.forget([record.key for record, _ in kept])
-        rows = []
-        for record, held in kept:
+            if not self._memory.lives(held, now):
+                continue
+            count += 1
+            await self.forget((record.key,))
+            gone = self._memory.add(record.key, held)
+            await self._space.remove((one.scope, key) for key, one in gone)
             vector = await self._vector(record)
             if vector is not None:
-                rows.append((record.scope, record.key, vector))
-            for key, gone in self._memory.add(record.key, held):
-                await self._index.remove(gone.scope, key)
-        await self._index.add_many(rows)
-        return len(kept)
+                rows.setdefault(record.scope, []).append((record.key, vector))
+        for scope, found in rows.items():
+            keys = [key for key, _ in found]
+            await self._space.index.add(scope, keys, np.stack([vector for _, vector in found]))
+        return count
 
-    async def _vector(self, record: Record) -> np.typing.NDArray[np.float32] | None:
+    async def _vector(self, record: Record) -> Vector | None:
         """Its own where this embedder made it; None: it has no place among the vectors."""
-        embedder = self._batcher.embedder
-        if record.tag == embedder.tag and len(record.vector) == 2 * embedder.dimension:
-            vector = np.frombuffer(record.vector, dtype="<f2").astype(np.float32)
-            length = float(np.linalg.norm(vector))
-            return vector / np.float32(length) if 0.9 < length < 1.1 else None
+        embedder = self._space.embedder
+        if record.tag == embedder.tag:
+            try:
+                return unpacked(record.vector, embedder.dimension)
+            except ValueError:
+                pass  # torn: it is made anew
         if not embedder.takes(record.text) or not embedder.whole(record.text):
             return None
         try:
-            return await self._batcher.vector(record.text)
+            return await self._space.vectors.vector(record.text)
         except EmbedderError:
             return None  # its canonical form may still be found
 
     async def forget(self, keys: Iterable[bytes]) -> int:
         """Forget questions whose answers are gone; how many there were."""
-        count = 0
-        for key in keys:
-            held = self._memory.remove(key)
-            if held is not None:
-                await self._index.remove(held.scope, key)
-                count += 1
-        return count
-
-    async def evicted(self, keys: Iterable[bytes]) -> None:
-        """The index had no room for them any more."""
-        for key in keys:
-            self._memory.remove(key)
+        held = [(key, self._memory.remove(key)) for key in keys]
+        gone = [(one.scope, key) for key, one in held if one is not None]
+        await self._space.remove(gone)
+        return len(gone)
 
     async def sweep(self) -> None:
         """Forget what there is no answer to any more."""
@@ -154,10 +147,14 @@ class Service:
             await self.sweep()
 
     def _state(self) -> State:
-        figures = {
-            "entries": float(len(self._memory)),
-            "vectors": float(self._index.count),
-            "scopes": float(self._index.scopes),
-            "bytes": float(self._index.bytes),
-        }
-        return State(figures, self._lessons.groups())
+        figures = self._space.index.figures()
+        return State(
+            {
+                "born": self._born,
+                "entries": float(len(self._memory)),
+                "vectors": float(figures.rows),
+                "scopes": float(figures.scopes),
+                "bytes": float(figures.bytes),
+            },
+            self._lessons.groups(),
+        )

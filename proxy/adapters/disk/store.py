@@ -12,23 +12,22 @@ import msgspec
 
 from proxy.adapters.disk import tree
 from proxy.adapters.disk.file import TIER, File
+from proxy.adapters.disk.scan import questions
 from proxy.adapters.disk.writer import BATCH, Delete, Job, Put, Renew, Result, Stop, Sweep, Writer
 from proxy.coder import PLAIN, Coder
 from proxy.core import wire
-from proxy.core.entry import OVERHEAD, Entry, Key
+from proxy.core.entry import OVERHEAD
 from proxy.core.events import Evicted, TierFailed, TierMeasured
 from proxy.ports import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from proxy.core.entry import Stored
+    from proxy.core.entry import Entry, Key, Stored
     from proxy.ports import Clock, Emit
 
 _QUEUED: Final = 64 << 20
 """Bytes that may wait for the writer; more is refused, so that a slow disk costs no memory."""
-_PORTION: Final = 256
-"""Values that are looked through in a row."""
 _GLANCED: Final = 1 << 16
 """Bytes that are unpacked in less than a millisecond; a few megabytes take a tenth of a second."""
 _LINGER: Final = 0.002
@@ -134,25 +133,9 @@ class Disk:
         data = self._alive(key, now)
         return self._coder.decode(data, key) if data and len(data) <= _GLANCED else None
 
-    async def questions(self, now: float) -> AsyncIterator[list[Entry]]:
-        """The entries whose questions others can be compared with, some at a time; read in a
-        thread. Raises: StoreError."""
-        after = b""
-        while True:
-            some, after = await asyncio.to_thread(self._questions, after, now)
-            if some:
-                yield some
-            if not after:
-                return
-
-    def _questions(self, after: bytes, now: float) -> tuple[list[Entry], bytes]:
-        try:
-            with self._file.look() as (txn, tables):
-                found, after = tree.compared(txn, tables, after, _PORTION)
-        except lmdb.Error as error:
-            raise StoreError(TIER, f"cannot read: {type(error).__name__}") from error
-        read = [self._coder.decode(data, Key(key)) for key, data in found]
-        return [one for one in read if isinstance(one, Entry) and one.expires > now], after
+    def questions(self, now: float) -> AsyncIterator[list[Entry]]:
+        """The entries whose questions others can be compared with. Raises: StoreError."""
+        return questions(self._file, self._coder, now)
 
     async def run(self) -> None:
         """Sweep, and mend what can be mended, until cancelled."""

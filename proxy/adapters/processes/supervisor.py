@@ -67,12 +67,8 @@ class Supervisor:
         """`reaped` gets each slot whose worker ended; `opened` is called once, when all serve.
         `aides`: slots after the workers', for processes that help them: nobody waits for these, and
         the run goes on without them."""
-        self._work = work
-        self._drain = drain
-        self._mono = mono
-        self._emit = emit
-        self._reaped = reaped
-        self._opened = opened
+        self._work, self._drain, self._mono, self._emit = work, drain, mono, emit
+        self._reaped, self._opened = reaped, opened
         self._alive: dict[int, _Worker] = {}
         self._workers = workers
         self._due = dict.fromkeys(range(workers + aides), 0.0)

@@ -1,0 +1,129 @@
+"""The semantic process's parts without a process, around an embedder played by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from semantic.budget import Budget
+from semantic.embed.batch import Batcher
+from semantic.embed.port import EmbedderError
+from semantic.index.local import Local
+from semantic.lessons import Lessons
+from semantic.lookup import Lookup
+from semantic.memory import Memory
+from semantic.protocol import Done, Found, Learn, Nearest, Record
+from semantic.service import Service
+from semantic.settings import Settings
+from semantic.space import Space
+from semantic.vector import unit
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from semantic.vector import Vectors
+
+SCOPE, OTHER = b"s" * 32, b"o" * 32
+
+
+def key(name: str) -> bytes:
+    return name.encode().ljust(32, b"-")
+
+
+class FakeEmbedder:
+    """Words as directions: texts that share most words are near. It reads Latin letters only, and
+    no text beyond 200 characters whole."""
+
+    tag = "fake:1:64"
+    dimension = 64
+    languages: frozenset[str] | None = None
+    batches = True
+
+    def __init__(self) -> None:
+        self.fails = False
+        self.texts: list[str] = []
+
+    def takes(self, text: str) -> bool:
+        return text.isascii()
+
+    def whole(self, text: str) -> bool:
+        return len(text) <= 200
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        await asyncio.sleep(0)
+        if self.fails:
+            raise EmbedderError("no")
+        self.texts += texts
+        rows = np.full((len(texts), 64), 1e-3, np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in text.lower().split():
+                row[zlib.crc32(word.encode()) % 64] += 1
+        return unit(rows, 64)
+
+    async def aclose(self) -> None:
+        """It has nothing to give up."""
+
+
+class Company:
+    """All parts, and the time that they go by."""
+
+    def __init__(self, **settings: Any) -> None:
+        given = {"mode": "on", "min_similarity": 0.9, "sample_rate": 0.0, **settings}
+        self.settings = Settings(**given)
+        self.now = 1000.0
+        self.draw = 0.5
+        self.embedder = FakeEmbedder()
+        self.memory = Memory(1000)
+        self.index = Local(64, evicted=self._evicted)
+        self.space = Space(self.embedder, Batcher(self.embedder, limit=8), self.index)
+        names = count()
+        self.lessons = Lessons(
+            self.settings,
+            Budget(self.settings),
+            None,
+            self.space.similarity,
+            lambda: self.draw,
+            lambda: next(names).to_bytes(16, "big"),
+        )
+        clock = self._clock
+        self.lookup = Lookup(self.settings, self.memory, self.space, self.lessons, clock)
+        self.service = Service(
+            self.settings, self.memory, self.space, self.lookup, self.lessons, clock
+        )
+
+    def _clock(self) -> float:
+        return self.now
+
+    def _evicted(self, scope: bytes, keys: tuple[bytes, ...]) -> None:
+        for one in keys:
+            self.memory.remove(one)
+
+    async def learn(self, text: str, name: str = "", scope: bytes = SCOPE, **more: Any) -> int:
+        """How many questions were taken."""
+        record = Record(key(name or text[:32]), scope, text, more.pop("expires", 2000.0), **more)
+        done = await self.service.answer(Learn((record,)))
+        assert isinstance(done, Done)
+        return done.count
+
+    async def ask(self, text: str, scope: bytes = SCOPE, **more: Any) -> Found:
+        found = await self.service.answer(Nearest(scope, "m", text, 3600.0, **more))
+        assert isinstance(found, Found)
+        return found
+
+
+@asynccontextmanager
+async def company(**settings: Any) -> AsyncIterator[Company]:
+    """The parts, with the embedder at work."""
+    made = Company(**settings)
+    running = asyncio.create_task(made.space.vectors.run())
+    try:
+        yield made
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await made.index.aclose()

@@ -1,0 +1,357 @@
+"""Stored questions remembered, found, and forgotten."""
+
+from __future__ import annotations
+
+import pytest
+
+from semantic.embed.port import EmbedderError
+from semantic.protocol import (
+    Ask,
+    Blame,
+    Compare,
+    Done,
+    Failed,
+    Forget,
+    Found,
+    Learn,
+    Lesson,
+    Nearest,
+    Record,
+    State,
+)
+from semantic.vector import packed
+from tests.semantic.company import OTHER, SCOPE, company, key
+
+LONG = "how do we move the big old piano across the wide wooden bridge before noon"
+NEAR = "how do we move the big old piano across the wide wooden bridge before dusk"
+
+
+async def test_a_question_is_found_again() -> None:
+    async with company() as here:
+        await here.learn("which bird sings loudest", "bird")
+
+        found = await here.ask("which bird sings loudest")
+
+    assert (found.action, found.key, found.group) == ("serve", key("bird"), "m en")
+
+
+async def test_the_same_canonical_form_needs_no_embedder() -> None:
+    async with company() as here:
+        here.embedder.fails = True
+        await here.learn("怎么退货", "return")
+
+        found = await here.ask("退货流程")
+
+    assert (found.action, found.kind, found.similarity) == ("serve", "canonical", 1.0)
+    assert found.key == key("return")
+
+
+async def test_another_scope_is_never_searched() -> None:
+    async with company() as here:
+        await here.learn("which bird sings loudest")
+
+        found = await here.ask("which bird sings loudest", OTHER)
+
+    assert (found.action, found.reason) == ("none", "scope_empty")
+
+
+async def test_what_is_far_away_is_told_as_that() -> None:
+    async with company() as here:
+        await here.learn("which bird sings loudest")
+
+        found = await here.ask("name the tallest mountain of them all")
+
+    assert (found.action, found.reason) == ("none", "below_threshold")
+
+
+async def test_a_guard_refuses_what_is_near() -> None:
+    async with company(min_similarity=0.8) as here:
+        await here.learn("which bird of these 12 sings the loudest song")
+
+        found = await here.ask("which bird of these 13 sings the loudest song")
+
+    assert found.action == "none"
+    assert found.reason.startswith("guard:")
+    assert found.similarity > 0.8
+
+
+async def test_the_vector_comes_back_to_be_stored_and_is_taken_without_the_embedder() -> None:
+    async with company() as here:
+        found = await here.ask("which bird sings loudest")
+        assert found.tag == here.embedder.tag
+        asked = list(here.embedder.texts)
+        await here.learn("which bird sings loudest", tag=found.tag, vector=found.vector)
+
+        assert here.embedder.texts == asked
+        assert here.index.figures().rows == 1
+
+
+@pytest.mark.parametrize(
+    ("tag", "vector"), [("other:9:64", b"\0" * 128), ("fake:1:64", b"\0" * 128), ("", b"")]
+)
+async def test_a_vector_of_another_embedder_or_none_is_made_anew(tag: str, vector: bytes) -> None:
+    async with company() as here:
+        await here.learn("which bird sings loudest", tag=tag, vector=vector)
+
+        assert here.embedder.texts == ["which bird sings loudest"]
+        assert (await here.ask("which bird sings loudest")).action == "serve"
+
+
+async def test_what_the_embedder_cannot_read_is_found_by_its_form_alone() -> None:
+    async with company() as here:
+        await here.learn("如何在上海注册公司", "zh")
+
+        same = await here.ask("如何在上海注册公司")
+        other = await here.ask("如何在上海注册商标")
+
+    assert (same.action, same.kind) == ("serve", "canonical")
+    assert (other.action, other.reason) == ("none", "ineligible:script")
+    assert here.index.figures().rows == 0
+
+
+async def test_a_text_that_is_cut_is_not_compared() -> None:
+    async with company() as here:
+        text = "word " * 60 + "end"
+        await here.learn(text)
+
+        assert here.index.figures().rows == 0
+        assert (await here.ask(text + " other")).reason == "ineligible:long"
+
+
+async def test_the_same_key_twice_is_one_question_the_last() -> None:
+    async with company() as here:
+        for _ in range(5):
+            await here.learn("which bird sings loudest", "k")
+        await here.learn("name the tallest mountain", "k")
+
+        assert len(here.memory) == here.index.figures().rows == 1
+        assert (await here.ask("which bird sings loudest")).action == "none"
+        assert (await here.ask("name the tallest mountain")).action == "serve"
+
+
+async def test_what_is_forgotten_has_no_vector_and_no_form_any_more() -> None:
+    async with company() as here:
+        await here.learn("which bird sings loudest", "bird")
+
+        done = await here.service.answer(Forget((key("bird"), key("nobody"))))
+
+        assert done == Done(1)
+        assert (len(here.memory), here.index.figures().rows) == (0, 0)
+        assert (await here.ask("which bird sings loudest")).reason == "scope_empty"
+
+
+async def test_what_has_expired_is_not_found_and_swept() -> None:
+    async with company() as here:
+        await here.learn("which bird sings loudest", expires=1500.0)
+        here.now = 1500.0
+
+        assert (await here.ask("which bird sings loudest")).action == "none"
+        await here.service.sweep()
+        assert (len(here.memory), here.index.figures().rows) == (0, 0)
+
+
+async def test_what_has_expired_already_is_not_taken() -> None:
+    async with company() as here:
+        assert await here.learn("which bird sings loudest", expires=999.0) == 0
+
+
+async def test_a_later_epoch_voids_what_was_asked_for_before() -> None:
+    async with company() as here:
+        await here.learn("which bird sings loudest", "old", epoch=1)
+        await here.ask("anything else at all", epoch=2)
+        stale = await here.ask("which bird sings loudest", epoch=2)
+        late = await here.learn("which bird sings loudest", "late", epoch=1)
+        await here.learn("which bird sings loudest", "new", epoch=2)
+
+        assert stale.action == "none"
+        assert late == 0
+        assert (await here.ask("which bird sings loudest", epoch=2)).key == key("new")
+        assert len(here.memory) == 1
+
+
+async def test_a_request_can_only_raise_the_threshold() -> None:
+    async with company(min_similarity=0.8, profile="balanced") as here:
+        await here.learn(LONG)
+
+        loose = await here.ask(NEAR, threshold=0.1)
+        tight = await here.ask(NEAR, threshold=0.999)
+
+    assert loose.similarity < 0.999
+    assert loose.action == "serve"
+    assert (tight.action, tight.reason) == ("none", "below_threshold")
+
+
+async def test_eviction_from_the_index_takes_the_question_along() -> None:
+    async with company() as here:
+        here.index._most_scopes = 2
+        for number in range(5):
+            await here.learn(f"which bird sings {number}", scope=bytes([number]) * 32)
+
+        assert here.index.figures().scopes <= 2
+        assert len(here.memory) == here.index.figures().rows
+
+
+async def test_a_question_that_made_room_has_no_vector_any_more() -> None:
+    async with company() as here:
+        here.memory._limit = 3
+        for word in ("bird", "fish", "tree", "rock", "lake"):
+            await here.learn(f"which {word} is the largest of all")
+
+        assert len(here.memory) == here.index.figures().rows == 3
+
+
+async def test_an_embedder_that_fails_is_told_and_nothing_else_is_lost() -> None:
+    async with company() as here:
+        here.embedder.fails = True
+        await here.learn("which bird sings loudest")
+
+        with pytest.raises(EmbedderError):
+            await here.ask("name the tallest mountain")
+        assert len(here.memory) == 1
+
+
+async def test_in_shadow_nothing_is_served() -> None:
+    async with company(mode="shadow") as here:
+        await here.learn("which bird sings loudest")
+
+        found = await here.ask("which bird sings loudest")
+
+    assert (found.action, found.reason) == ("verify", "shadow")
+
+
+async def test_without_evidence_a_neighbour_is_verified_and_a_form_served() -> None:
+    async with company(min_similarity=0.0, profile="balanced") as here:
+        await here.learn(LONG, "long")
+        await here.learn("怎么退货", "return")
+
+        near = await here.ask(NEAR)
+        same = await here.ask("退货流程")
+
+    assert (near.action, near.reason, near.key) == ("verify", "budget", key("long"))
+    assert same.action == "serve"
+
+
+async def test_a_share_of_hits_is_verified() -> None:
+    async with company(sample_rate=0.1) as here:
+        await here.learn("which bird sings loudest")
+        here.draw = 0.05
+        drawn = await here.ask("which bird sings loudest")
+        here.draw = 0.5
+        other = await here.ask("which bird sings loudest")
+
+    assert (drawn.action, drawn.reason) == ("verify", "sampled")
+    assert other.action == "serve"
+
+
+@pytest.mark.parametrize(
+    ("answered", "wrong"), [("It is the lyrebird.", False), ("No idea at all, sorry", True)]
+)
+async def test_answers_that_can_be_compared_become_labels(*, answered: str, wrong: bool) -> None:
+    async with company(mode="shadow") as here:
+        await here.learn("which bird sings loudest", "bird")
+        found = await here.ask("which bird sings loudest")
+
+        lesson = await here.service.answer(
+            Compare(found, "which bird sings loudest", "It is the lyrebird", answered)
+        )
+
+        assert isinstance(lesson, Lesson)
+        (label,) = lesson.labels
+        assert (label.wrong, label.key, label.group) == (wrong, key("bird"), "m en")
+        assert here.lessons.groups()["m en"]["canonical_labels"] == 1
+
+
+async def test_a_hit_that_is_called_wrong_is_forgotten_and_blocked() -> None:
+    async with company() as here:
+        await here.learn("which bird sings loudest", "bird")
+        hit = await here.ask("which bird sings loudest", request="req_1")
+        assert hit.action == "serve"
+
+        lesson = await here.service.answer(Blame("req_1"))
+        again = await here.service.answer(Blame("req_1"))
+        await here.learn("which bird sings loudest", "bird")
+        blocked = await here.ask("which bird sings loudest")
+
+    assert isinstance(lesson, Lesson)
+    assert [block.key for block in lesson.blocks] == [key("bird")]
+    assert lesson.labels[0].wrong
+    assert again == Lesson()
+    assert blocked.action == "none"
+
+
+async def test_a_lesson_of_another_machine_counts_here_once() -> None:
+    async with company() as here, company() as there:
+        for one in (here, there):
+            await one.learn("which bird sings loudest", "bird")
+        await here.ask("which bird sings loudest", request="req_1")
+        lesson = await here.service.answer(Blame("req_1"))
+        for _ in range(3):
+            await there.service.answer(lesson)
+        await there.learn("which bird sings loudest", "bird")
+
+        assert (await there.ask("which bird sings loudest")).action == "none"
+        assert there.lessons.groups()["m en"]["canonical_labels"] == 1
+
+
+async def test_what_was_learnt_outlives_the_process() -> None:
+    async with company() as here, company() as after:
+        await here.learn("which bird sings loudest", "bird")
+        await here.ask("which bird sings loudest", request="req_1")
+        await here.service.answer(Blame("req_1"))
+        after.lessons.restore(here.lessons.dump())
+        await after.learn("which bird sings loudest", "bird")
+
+        assert (await after.ask("which bird sings loudest")).action == "none"
+        assert after.lessons.groups() == here.lessons.groups()
+
+
+@pytest.mark.parametrize("kept", [b"", b"\xff", b"\x93\x63\xc0\x90", b"x" * 100])
+async def test_what_is_no_dump_teaches_nothing(kept: bytes) -> None:
+    async with company() as here:
+        here.lessons.restore(kept)
+
+        assert here.lessons.groups() == {}
+
+
+async def test_figures_tell_what_is_there() -> None:
+    async with company() as here:
+        await here.learn("which bird sings loudest")
+
+        state = await here.service.answer(Ask())
+
+    assert isinstance(state, State)
+    assert state.figures["born"] == 1000.0
+    assert (state.figures["entries"], state.figures["vectors"], state.figures["scopes"]) == (
+        1,
+        1,
+        1,
+    )
+    assert state.figures["bytes"] > 0
+
+
+async def test_an_answer_is_no_question() -> None:
+    async with company() as here:
+        assert await here.service.answer(Done(1)) == Failed("unknown")
+
+
+async def test_many_records_at_once() -> None:
+    async with company() as here:
+        (vector,) = await here.embedder.embed(["which bird sings loudest"])
+        stored = ("fake:1:64", packed(vector))
+        records = [
+            Record(key(str(n)), SCOPE, f"which bird number {n} sings", 2000.0, 0, *stored)
+            for n in range(300)
+        ]
+
+        done = await here.service.answer(Learn(tuple(records)))
+
+    assert done == Done(300)
+    assert here.index.figures().rows == 300
+
+
+async def test_a_question_that_may_not_be_compared_says_why() -> None:
+    async with company() as here:
+        found = await here.service.answer(Nearest(SCOPE, "m", "mail bob@example.com now", 3600.0))
+
+    assert isinstance(found, Found)
+    assert found.reason.startswith("ineligible:")
