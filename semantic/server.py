@@ -32,6 +32,8 @@ class Server:
         self._answer = answer
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._lines: dict[asyncio.StreamWriter, asyncio.Event] = {}
+        """The workers' connections, and whether they are over."""
 
     async def start(self) -> None:
         """Listen; a socket that an earlier process left is replaced. Raises: OSError."""
@@ -46,9 +48,14 @@ class Server:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        lines = dict(self._lines)
+        for writer in lines:
+            writer.transport.abort()
+        await asyncio.gather(*(over.wait() for over in lines.values()))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         running: set[asyncio.Task[None]] = set()
+        over = self._lines[writer] = asyncio.Event()
         try:
             with suppress(OSError, FrameError):
                 while (message := await read(reader)) is not None:
@@ -63,6 +70,8 @@ class Server:
             for task in running:
                 task.cancel()
             writer.close()
+            del self._lines[writer]
+            over.set()
 
     async def _told(self, message: Framed, writer: asyncio.StreamWriter) -> None:
         try:
