@@ -104,6 +104,8 @@ def _work(plan: Plan, ports: Sequence[int], slot: int, serving: Callable[[], Non
 
 async def _compare(site: Site, serving: Callable[[], None]) -> None:
     """Be the machine's semantic process."""
+    # Several threads for one question only get in the workers' way; read when numpy is loaded.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from semantic.process import run  # with numpy and a model, which no worker is to load
 
     settings = compared(site.config, site.environ)

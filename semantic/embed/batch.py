@@ -69,8 +69,6 @@ class Batcher:
         try:
             return await future
         finally:
-            if future.done() and not future.cancelled():
-                future.exception()  # Seen, even by a caller that is cancelled just now.
             del place[future]
             if not place and self._waiting.get(text) is place:
                 del self._waiting[text]  # Nobody wants it any more.

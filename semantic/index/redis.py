@@ -62,16 +62,7 @@ class VectorSets:
         self._evicted = evicted
         self._counts: dict[bytes, int] = {}
         """Rows of the scopes that were added to, as last seen."""
-        pool = BlockingConnectionPool.from_url(
-            url,
-            max_connections=8,
-            timeout=timeout,
-            socket_connect_timeout=timeout,
-            socket_timeout=None,  # Whoever waits has a limit of its own.
-            retry=Retry(NoBackoff(), 0),
-            protocol=2,
-        )
-        self._redis = Redis.from_pool(pool)
+        self._redis = _connected(url, timeout)
 
     def __repr__(self) -> str:
         return f"<VectorSets {self.figures()}>"
@@ -163,3 +154,17 @@ class VectorSets:
                 yield
         except (RedisError, OSError, TimeoutError) as error:
             raise IndexUnavailableError(f"redis: {type(error).__name__}") from error
+
+
+def _connected(url: str, timeout: float) -> Redis:
+    """A client that repeats nothing, and connects when it is asked for something."""
+    pool = BlockingConnectionPool.from_url(
+        url,
+        max_connections=8,
+        timeout=timeout,
+        socket_connect_timeout=timeout,
+        socket_timeout=None,  # Whoever waits has a limit of its own.
+        retry=Retry(NoBackoff(), 0),
+        protocol=2,
+    )
+    return Redis.from_pool(pool)
