@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from semantic.lessons import Lessons
 
-_EVERY: Final = 5.0
+_EVERY: Final = 2.0
 """Seconds that may be lost where the process is killed."""
 
 

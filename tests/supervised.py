@@ -1,4 +1,4 @@
-"""A supervised run for tests: `python -m tests.supervised WORKERS DRAIN MANNER`.
+"""A supervised run for tests: `python -m tests.supervised WORKERS DRAIN MANNER AIDES`.
 
 Prints what happens, one line each, so that a test can wait for it.
 """
@@ -26,6 +26,8 @@ def tell(*words: object) -> None:
 def work(slot: int, ready: Callable[[], None]) -> int:
     manner = sys.argv[3]
     if manner == "broken":
+        return 3
+    if manner == "lame" and slot >= int(sys.argv[1]):
         return 3
     if manner == "raising":
         raise RuntimeError("a worker that cannot start")
@@ -58,6 +60,7 @@ if __name__ == "__main__":
         emit=emit,
         reaped=lambda slot: tell("reaped", slot),
         opened=lambda: tell("opened"),
+        aides=int(sys.argv[4]),
     )
     code = supervisor.run()
     tell("over", code)

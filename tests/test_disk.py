@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import resource
 import shutil
 from typing import TYPE_CHECKING
@@ -15,15 +16,17 @@ from blake3 import blake3
 from proxy.adapters.disk import tree
 from proxy.adapters.disk.store import Disk
 from proxy.core import wire
+from proxy.core.entry import Question
 from proxy.core.events import Evicted, StoreReset, TierFailed
 from proxy.ports import StoreError
 from tests.fakes import FakeClock
-from tests.stored import NOW, entry, key
+from tests.stored import NOW, alias, entry, key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from proxy.core.entry import Entry, Key
     from proxy.core.events import Event
 
 MIB = 1 << 20
@@ -443,3 +446,34 @@ async def test_any_number_is_put_at_once(desk: Desk) -> None:
     assert await disk.put_all([], NOW) == []
     assert await disk.put_all([entry(n) for n in range(600)], NOW) == [True] * 600
     assert disk.stats().entries == 600
+
+
+ASKED = Question(key("scope"), "how do I get a refund", "use:1", b"\0" * 1024)
+
+
+async def scanned(disk: Disk) -> dict[Key, Entry]:
+    return {one.key: one async for some in disk.questions(NOW) for one in some}
+
+
+@pytest.mark.parametrize("size", [10, 20_000])
+async def test_entries_with_questions_are_found_among_all_others(desk: Desk, size: int) -> None:
+    """Also where a value takes several pages, and beyond one portion."""
+    disk = desk.open(64 * MIB)
+    asked = [entry(n, question=ASKED, body=random.Random(n).randbytes(size)) for n in range(300)]
+    others = [entry(f"plain {n}") for n in range(300)]
+    aliases = [alias(f"alias {n}", n) for n in range(10)]
+    await disk.put_all([*asked, *others, *aliases], NOW)
+
+    assert await scanned(disk) == {one.key: one for one in asked}
+
+
+async def test_what_has_expired_is_not_among_them(desk: Desk) -> None:
+    disk = desk.open()
+    await disk.put(entry("old", NOW - 30, question=ASKED, ttl=10.0), NOW - 30)
+    await disk.put(entry("new", question=ASKED), NOW)
+
+    assert list(await scanned(disk)) == [key("new")]
+
+
+async def test_an_empty_disk_has_none(desk: Desk) -> None:
+    assert await scanned(desk.open()) == {}

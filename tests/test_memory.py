@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.adapters.memory import Memory
-from proxy.core.entry import OVERHEAD, Entry
+from proxy.core.entry import OVERHEAD, Entry, Question
 from tests.stored import NOW, entry, key
 
 MIB = 1 << 20
@@ -236,3 +236,15 @@ def test_whatever_happens_memory_counts_right_and_stays_in_its_bound(
     assert memory.stats().bytes == sum(last[name].weight for name in held)
     assert memory.clear() == len(held)
     assert memory.stats().bytes == 0
+
+
+async def test_entries_with_questions_are_found() -> None:
+    memory = Memory(1 << 20, 60.0)
+    asked = Question(key("scope"), "how do I get a refund")
+    memory.keep(entry("plain"), NOW)
+    memory.keep(entry("old", question=asked, ttl=10.0), NOW)
+    memory.keep(entry("asked", question=asked), NOW)
+
+    found = [one.key async for some in memory.questions(NOW + 20) for one in some]
+
+    assert found == [key("asked")]

@@ -23,8 +23,9 @@ PATIENCE = 10.0
 class Run:
     """A supervisor in a process of its own, and the lines it has printed."""
 
-    def __init__(self, workers: int, drain: float, manner: str) -> None:
-        command = [sys.executable, "-m", "tests.supervised", str(workers), str(drain), manner]
+    def __init__(self, workers: int, drain: float, manner: str, aides: int = 0) -> None:
+        how = (str(workers), str(drain), manner, str(aides))
+        command = [sys.executable, "-m", "tests.supervised", *how]
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -79,8 +80,8 @@ class Run:
 def start() -> Iterator[Start]:
     runs: list[Run] = []
 
-    def begin(workers: int, drain: float = 5.0, manner: str = "calm") -> Run:
-        runs.append(Run(workers, drain, manner))
+    def begin(workers: int, drain: float = 5.0, manner: str = "calm", aides: int = 0) -> Run:
+        runs.append(Run(workers, drain, manner, aides))
         return runs[-1]
 
     yield begin
@@ -201,3 +202,35 @@ def test_workers_drain_when_their_parent_is_killed(start: Start) -> None:
     run.signal(signal.SIGKILL)
 
     run.until("draining 0", "draining 1")
+
+
+def test_an_aide_is_started_replaced_and_ended_with_the_rest(start: Start) -> None:
+    run = start(1, aides=1)
+    first = run.pid(1)
+    os.kill(first, signal.SIGKILL)
+    second = run.pid(1)
+    run.signal(signal.SIGTERM)
+    run.until("draining 0", "draining 1", "over 0")
+
+    assert run.ended() == 0
+    assert not is_alive(first)
+    assert not is_alive(second)
+
+
+def test_nobody_waits_for_an_aide_and_its_deaths_end_nothing(start: Start) -> None:
+    run = start(1, aides=1, manner="lame")
+
+    run.until("opened", *["reaped 1"] * 6)
+    assert run.process.poll() is None
+
+
+def test_an_aide_that_serves_does_not_speak_for_workers(start: Start) -> None:
+    """Workers that never serve end the run, whatever helps them."""
+    run = start(2, manner="late", aides=1)
+    late = int(run.until("starting 1")[0].split()[2])
+    run.until("serving 0", "serving 2")
+    os.kill(run.process.pid, 0)
+    assert "opened" not in run.unasked
+    os.kill(late, signal.SIGUSR1)
+
+    run.until("opened")

@@ -34,7 +34,7 @@ _LOOKUP: Final = FAMILIES["cache_lookup_seconds"].bounds
 _SECONDS: Final = FAMILIES["request_seconds"].bounds
 _OVERHEAD: Final = FAMILIES["overhead_seconds"].bounds
 _BY_MEANING: Final = ("canonical", "semantic")
-_COSINES: Final = FAMILIES["semantic_similarity"].bounds
+_COSINES: Final = FAMILIES["semantic_similarity_ratio"].bounds
 _AGES: Final = FAMILIES["cache_entry_age_seconds"].bounds
 _FIRST: Final = FAMILIES["upstream_ttft_seconds"].bounds
 _WHOLE: Final = FAMILIES["upstream_seconds"].bounds
@@ -74,7 +74,7 @@ class Metrics:
                 self._tally.count("semantic_lookups_total", (result,))
                 if similarity:
                     found = ("hit" if result in _BY_MEANING else "miss",)
-                    self._tally.observe("semantic_similarity", _COSINES, found, similarity)
+                    self._tally.observe("semantic_similarity_ratio", _COSINES, found, similarity)
             case _:
                 for change in _changes(event):
                     self._change(change)

@@ -55,7 +55,7 @@ FAMILIES: Final = {
     "cache_entries": Family("Entries held.", ("tier",), gauge=True),
     "tier_errors_total": Family("What a tier could not do.", ("tier", "operation")),
     "semantic_lookups_total": Family("Questions compared with stored ones.", ("result",)),
-    "semantic_similarity": Family(
+    "semantic_similarity_ratio": Family(
         "Cosine of the nearest stored question.", ("result",), bounds=_COSINES
     ),
     "semantic_labels_total": Family(

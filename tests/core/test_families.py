@@ -20,7 +20,7 @@ def test_no_label_holds_what_a_client_chooses(name: str, family: Family) -> None
 def test_a_name_says_unit_and_shape_as_prometheus_wants(name: str, family: Family) -> None:
     assert re.fullmatch("[a-z][a-z_]*", name)
     assert name.endswith("_total") == (not family.gauge and not family.bounds)
-    assert not family.bounds or name.endswith("_seconds")
+    assert not family.bounds or name.endswith(("_seconds", "_ratio"))
 
 
 @pytest.mark.parametrize(("name", "family"), FAMILIES.items())

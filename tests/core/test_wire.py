@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from proxy.core import wire
-from proxy.core.entry import Alias, Entry, Key, Stored, Tenant, Usage
+from proxy.core.entry import Alias, Entry, Key, Question, Stored, Tenant, Usage
 
 KEY = Key(b"k" * 32)
 
@@ -23,6 +23,7 @@ bodies = st.one_of(
     st.binary(max_size=200),
     st.builds(lambda piece, times: piece * times, st.binary(max_size=40), st.integers(0, 200)),
 )
+questions = st.builds(Question, scope=keys, text=words, tag=words, vector=st.binary(max_size=64))
 entries = st.builds(
     Entry,
     key=keys,
@@ -44,6 +45,7 @@ entries = st.builds(
     latency=seconds,
     fence=st.integers(0, 2**63),
     pinned=st.booleans(),
+    question=st.none() | questions,
     usage=st.builds(Usage, input=st.integers(0, 10**9), output=st.integers(0, 10**9)),
 )
 aliases = st.builds(
@@ -87,13 +89,20 @@ def test_the_times_are_read_without_decoding(stored: Stored) -> None:
 def test_what_stores_order_by_stands_at_fixed_places(stored: Entry) -> None:
     data = wire.encode(stored)
 
-    assert data[0] == 2
+    assert data[0] == 3
     assert struct.unpack(">ddQ16s", data[4:44]) == (
         stored.asked,
         stored.expires,
         stored.fence,
         stored.tenant,
     )
+
+
+@given(values)
+def test_entries_with_questions_are_told_from_others_without_decoding(stored: Stored) -> None:
+    asked = isinstance(stored, Entry) and stored.question is not None
+
+    assert wire.compared(wire.encode(stored)) == asked
 
 
 @given(values, keys)

@@ -277,7 +277,7 @@ async def test_a_killed_run_leaves_what_was_learnt_of_errors(
     await store(gateway, upstream, "怎么退货")
     await ask(gateway, upstream, "退货流程")
     await until(lambda: gateway.metrics().get("hotprefix_semantic_labels", 0.0) >= 1)
-    await asyncio.sleep(6)  # it is written down every five seconds
+    await asyncio.sleep(3)  # it is written down every two seconds
     gateway.kill()
     gateway.start()
 

@@ -11,7 +11,7 @@ from proxy.ports import StoreError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from proxy.adapters.redis.link import Link
+    from proxy.adapters.redis.scripts import Scripts
     from proxy.core.entry import Stored
     from proxy.ports import Clock
 
@@ -33,11 +33,16 @@ redis.call('PEXPIRE', KEYS[1], {_LASTS})
 """
 
 
+_NEW: Final = f"""
+return redis.call('XRANGE', KEYS[1], '(' .. ARGV[1], '+', 'COUNT', {_PORTION})
+"""
+
+
 class Meanings:
     """Two streams that all machines write: keys of stored answers, whose questions lie in the
     entries themselves, and lessons. What is lost costs hits, or evidence, and no right answer."""
 
-    def __init__(self, link: Link, get: Get, run: bytes, clock: Clock) -> None:
+    def __init__(self, link: Scripts, get: Get, run: bytes, clock: Clock) -> None:
         """`get`: reads the tier that the fleet shares. `run`: names this machine's processes."""
         self._link = link
         self._get = get
@@ -81,9 +86,7 @@ class Meanings:
         return entries, lessons, more or further
 
     async def _new(self, kind: bytes) -> tuple[list[bytes], bool]:
-        told: Any = await self._link.ask(
-            "XRANGE", self._names[kind], b"(" + self._last[kind], "+", "COUNT", _PORTION
-        )
+        told: Any = await self._link.script(_NEW, (self._names[kind],), (self._last[kind],))
         found = []
         for at, fields in told or ():
             self._last[kind] = at

@@ -1,0 +1,162 @@
+"""A semantic process told of what there is, whenever it begins anew."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from proxy.core.entry import Key, Question
+from proxy.core.events import MeaningMeasured, TierFailed
+from proxy.gathering import Gathering
+from proxy.ports import SemanticError, StoreError
+from tests.fakes import FakeClock, settle
+from tests.stored import entry, key
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from proxy.core.entry import Entry
+    from proxy.core.events import Event
+
+ASKED = Question(key("scope"), "how do I get a refund")
+STORED = [entry(number, question=ASKED) for number in range(3)]
+
+
+class Process:
+    """A semantic process that was started at a time, or is away."""
+
+    def __init__(self) -> None:
+        self.born = 1.0
+        self.away = False
+        self.known: list[Key] = []
+        self.lessons: list[bytes] = []
+
+    def restart(self) -> None:
+        self.born += 1.0
+        self.known, self.lessons = [], []
+
+    async def learn(self, entries: Sequence[Entry]) -> None:
+        if self.away:
+            raise SemanticError("gone")
+        self.known += [one.key for one in entries]
+
+    async def hear(self, news: bytes) -> None:
+        self.lessons.append(news)
+
+    async def state(self) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
+        if self.away:
+            raise SemanticError("gone")
+        figures = {"born": self.born, "entries": 3.0, "vectors": 2.0, "scopes": 1.0, "bytes": 99.0}
+        closed = {"labels": 4.0, "errors": 3.0, "bound": 0.9, "closed": 1.0}
+        sound = {"labels": 300.0, "errors": 0.0, "bound": 0.01, "closed": 0.0}
+        groups = {
+            "m en": {f"semantic_{name}": value for name, value in closed.items()},
+            "m zh": {f"canonical_{name}": value for name, value in sound.items()},
+        }
+        return figures, groups
+
+
+class Fleet:
+    """What others told, two at a time."""
+
+    def __init__(self) -> None:
+        self.told: list[Entry] = []
+        self.lessons: list[bytes] = []
+        self.place = 0
+        self.down = False
+
+    def again(self) -> None:
+        self.place = 0
+
+    async def heard(self) -> tuple[list[Entry], list[bytes], bool]:
+        if self.down:
+            raise StoreError("redis", "down")
+        place, self.place = self.place, min(self.place + 2, len(self.told))
+        lessons = self.lessons if place == 0 else []
+        return self.told[place : self.place], lessons, self.place < len(self.told)
+
+
+class Stage:
+    def __init__(self, *, disk: bool = True) -> None:
+        self.process, self.fleet, self.clock = Process(), Fleet(), FakeClock()
+        self.events: list[Event] = []
+        source = self.stored if disk else None
+        self.gathering = Gathering(self.process, source, self.fleet, self.clock, self.events.append)
+
+    async def stored(self, now: float) -> AsyncIterator[list[Entry]]:
+        yield STORED[:2]
+        yield STORED[2:]
+
+
+async def test_a_process_that_begins_is_told_all_that_is_stored_once() -> None:
+    stage = Stage()
+    for _ in range(3):
+        await stage.gathering.round()
+
+    assert stage.process.known == [one.key for one in STORED]
+
+
+async def test_a_process_that_begins_anew_is_told_again() -> None:
+    stage = Stage()
+    stage.fleet.told = [entry("theirs", question=ASKED)]
+    await stage.gathering.round()
+    stage.process.restart()
+    await stage.gathering.round()
+
+    assert stage.process.known == [*(one.key for one in STORED), key("theirs")]
+
+
+async def test_what_others_tell_is_passed_on_once_and_to_the_end() -> None:
+    stage = Stage(disk=False)
+    stage.fleet.told = [entry(f"theirs {n}", question=ASKED) for n in range(5)]
+    stage.fleet.lessons = [b"a lesson"]
+    for _ in range(2):
+        await stage.gathering.round()
+
+    assert len(stage.process.known) == 5
+    assert stage.process.lessons == [b"a lesson"]
+
+
+async def test_the_figures_are_told() -> None:
+    stage = Stage()
+    await stage.gathering.round()
+
+    assert stage.events == [MeaningMeasured(3.0, 2.0, 1.0, 99.0, 304.0, 3.0, 0.01, 1.0)]
+
+
+@pytest.mark.parametrize("away", ["process", "fleet"])
+async def test_what_is_away_is_waited_for(away: str) -> None:
+    stage = Stage()
+    await stage.gathering.round()
+    stage.process.restart()
+    stage.process.away = away == "process"
+    stage.fleet.down = away == "fleet"
+    running = asyncio.create_task(stage.gathering.run())
+    for _ in range(3):
+        await settle()
+        stage.clock.advance(0.25)
+    stage.process.away = stage.fleet.down = False
+    stage.fleet.told = [entry("theirs", question=ASKED)]
+    for _ in range(3):
+        await settle()
+        stage.clock.advance(0.25)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+    assert stage.process.known == [*(one.key for one in STORED), key("theirs")]
+    assert any(isinstance(event, TierFailed) for event in stage.events)
+
+
+async def test_a_process_that_has_not_come_up_yet_is_no_failure() -> None:
+    stage = Stage()
+    stage.process.away = True
+    running = asyncio.create_task(stage.gathering.run())
+    for _ in range(3):
+        await settle()
+        stage.clock.advance(0.25)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+    assert stage.events == []
