@@ -222,7 +222,8 @@ class Meaning:
 
     def _judged(self, verdicts: Sequence[Verdict]) -> None:
         for verdict in verdicts:
-            self._emit(MeaningJudged(verdict.kind, verdict.wrong))
+            told = (verdict.kind, verdict.wrong, verdict.similarity, verdict.group)
+            self._emit(MeaningJudged(*told))
 
     def gone(self, key: Key) -> None:
         """There is no answer under this key any more."""

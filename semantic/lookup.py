@@ -58,7 +58,7 @@ class Lookup:
         reading = read(message.text, self._settings.terms)
         if why := ineligible(reading, message.ttl, self._settings):
             return Found(reason=f"ineligible:{why}")
-        asked = _Asked(message, reading, f"{message.group} {reading.language}")
+        asked = _Asked(message, reading, f"{message.group}/{reading.language}")
         found = self._canonical(asked) or self._promoted(asked) or await self._near(asked)
         if found.action in ("serve", "judge"):
             self._lessons.served(message.request, found, message.text)

@@ -52,8 +52,8 @@ class Process:
         closed = {"labels": 4.0, "errors": 3.0, "bound": 0.9, "closed": 1.0}
         sound = {"labels": 300.0, "errors": 0.0, "bound": 0.01, "closed": 0.0}
         groups = {
-            "m en": {f"semantic_{name}": value for name, value in closed.items()},
-            "m zh": {f"canonical_{name}": value for name, value in sound.items()},
+            "m/en": {f"semantic_{name}": value for name, value in closed.items()},
+            "m/zh": {f"canonical_{name}": value for name, value in sound.items()},
         }
         return figures, groups
 

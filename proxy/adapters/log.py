@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 import threading
 from collections import deque
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import orjson
 
 from proxy.core import events
+from proxy.core.notices import TOLD, notice, safe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from proxy.core.events import Event, Served
-
-    Notice: TypeAlias = dict[str, object]
+    from proxy.core.notices import Notice
 
 FLUSH_SECONDS: Final = 0.2
 MAX_WAITING: Final = 20_000
@@ -36,9 +35,7 @@ _REPEATING: Final = frozenset(("tier_failed", "upstream_failed"))
 
 # A pipe keeps a write whole only up to this size: lines of several workers must not mix.
 _PIPE: Final = 4096
-_LONGEST: Final = 64
 _ENCODER: Final = msgspec.json.Encoder()
-_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._:/@+-]")
 
 
 class Log:
@@ -63,8 +60,8 @@ class Log:
         if isinstance(event, events.Served):
             if self._requests:
                 self._add(event)
-        elif type(event) in _TOLD:
-            self._notice(_told(event))
+        elif type(event) in TOLD:
+            self._notice(notice(event))
 
     def _notice(self, told: Notice) -> None:
         if told["event"] not in _REPEATING:
@@ -133,99 +130,12 @@ def _line(now: float, told: Served | Notice) -> bytes:
     time = b"%b%03dZ" % (_second(second), (now - second) * 1000)
     if isinstance(told, dict):
         return orjson.dumps({"time": time.decode(), **told}, option=orjson.OPT_APPEND_NEWLINE)
-    return b'{"time":"%b","event":"request",%b\n' % (time, _ENCODER.encode(_safe(told))[1:])
+    return b'{"time":"%b","event":"request",%b\n' % (time, _ENCODER.encode(safe(told))[1:])
 
 
 @lru_cache(maxsize=2)
 def _second(second: int) -> bytes:
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S.").encode()
-
-
-_TOLD: Final = frozenset(
-    (
-        events.TierFailed,
-        events.StoreReset,
-        events.UpstreamFailed,
-        events.BreakerMoved,
-        events.NodeTurned,
-        events.TierTurned,
-        events.WorkerStarted,
-        events.WorkerDied,
-        events.WorkersGaveUp,
-    )
-)
-"""Besides requests; of the others there are too many, they are only counted."""
-
-
-def _told(event: Event) -> Notice:
-    """The line for an event other than a request."""
-    told: Notice = {}
-    match event:
-        case events.TierFailed(tier, operation, error):
-            told = {"event": "tier_failed", "tier": tier, "operation": operation, "error": error}
-        case events.StoreReset(tier, reason):
-            told = {"event": "store_reset", "tier": tier, "reason": reason}
-        case events.UpstreamFailed(node, kind):
-            told = {"event": "upstream_failed", "node": node, "kind": kind}
-        case events.BreakerMoved(node, model, state):
-            told = {"event": "breaker", "node": node, "model": _name(model), "state": state}
-        case events.NodeTurned(node, state):
-            told = {"event": "node", "node": node, "state": state}
-        case events.TierTurned(tier, working, error):
-            told = {"event": "tier_turned", "tier": tier, "working": working, "error": error}
-        case events.WorkerStarted(slot, pid):
-            told = {"event": "worker_started", "slot": slot, "pid": pid}
-        case events.WorkerDied(slot, pid, code, seconds, asked):
-            told = {"event": "worker_ended" if asked else "worker_died", "slot": slot, "pid": pid}
-            told |= {"code": code, "seconds": round(seconds, 3)}
-        case events.WorkersGaveUp(deaths):
-            told = {"event": "workers_gave_up", "deaths": deaths}
-        case _:
-            pass
-    return told
-
-
-def _safe(event: Served) -> Served:
-    """What clients chose, cut and cleaned."""
-    if _is_safe(event):
-        return event
-    return msgspec.structs.replace(
-        event,
-        request_id=_clean(event.request_id),
-        method=_clean(event.method),
-        model=_name(event.model),
-        fingerprint=event.fingerprint[:8],
-    )
-
-
-def _is_safe(event: Served) -> bool:
-    return (
-        _UNSAFE.search(event.request_id) is None
-        and len(event.request_id) <= _LONGEST
-        and len(event.fingerprint) <= 8
-        and _is_name(event.model)
-        and _is_name(event.method)
-    )
-
-
-def _name(text: str) -> str:
-    # What is no model's name may be anything, a prompt too.
-    return text if _is_name(text) else "?"
-
-
-def _is_name(text: str) -> bool:
-    # Its length first: a cache would hold on to megabytes that a client calls a model.
-    return len(text) <= _LONGEST and _is_plain(text)
-
-
-@lru_cache(maxsize=1024)
-def _is_plain(text: str) -> bool:
-    return _UNSAFE.search(text) is None
-
-
-def _clean(text: str) -> str:
-    """Text that a client chose, cut and reduced to what names are made of."""
-    return _UNSAFE.sub("?", text[:_LONGEST])
 
 
 def _chunk(descriptor: int) -> int:

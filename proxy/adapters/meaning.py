@@ -78,7 +78,10 @@ class Meaning:
     async def _learnt(self, lesson: Lesson) -> list[Verdict]:
         if self.told is not None and (lesson.labels or lesson.blocks):
             await self.told(msgspec.msgpack.encode(lesson))
-        return [Verdict(label.kind, label.wrong) for label in lesson.labels]
+        return [
+            Verdict(label.kind, label.wrong, label.similarity, label.group)
+            for label in lesson.labels
+        ]
 
     async def hear(self, news: bytes) -> None:
         """Count what another machine told as learnt. Raises: SemanticError."""

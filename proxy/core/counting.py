@@ -113,7 +113,7 @@ def _counted(event: Event) -> Count | None:
             return Count("routed_total", (node, reason))
         case events.WorkerDied(slot, asked=asked):
             return Count("worker_deaths_total", (str(slot),), 0 if asked else 1)
-        case events.MeaningJudged(kind, wrong):
+        case events.MeaningJudged(kind, wrong, _, _):
             return Count("semantic_labels_total", (kind, "wrong" if wrong else "right"))
         case events.TierSpared(tier):
             return Count("tier_spared_total", (tier,))

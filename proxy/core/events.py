@@ -248,6 +248,10 @@ class MeaningJudged(msgspec.Struct, frozen=True, gc=False):
 
     kind: str
     wrong: bool
+    similarity: float = 0.0
+    """Of the two questions."""
+    group: str = ""
+    """Model and language; for the log alone."""
 
 
 class MeaningMeasured(msgspec.Struct, frozen=True, gc=False):

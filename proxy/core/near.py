@@ -39,3 +39,5 @@ class Verdict(msgspec.Struct, frozen=True):
 
     kind: str
     wrong: bool
+    similarity: float = 0.0
+    group: str = ""

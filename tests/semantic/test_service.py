@@ -32,7 +32,7 @@ async def test_a_question_is_found_again() -> None:
 
         found = await here.ask("which bird sings loudest")
 
-    assert (found.action, found.key, found.group) == ("serve", key("bird"), "m en")
+    assert (found.action, found.key, found.group) == ("serve", key("bird"), "m/en")
 
 
 async def test_the_same_canonical_form_needs_no_embedder() -> None:
@@ -257,8 +257,8 @@ async def test_answers_that_can_be_compared_become_labels(*, answered: str, wron
 
         assert isinstance(lesson, Lesson)
         (label,) = lesson.labels
-        assert (label.wrong, label.key, label.group) == (wrong, key("bird"), "m en")
-        assert here.lessons.groups()["m en"]["canonical_labels"] == 1
+        assert (label.wrong, label.key, label.group) == (wrong, key("bird"), "m/en")
+        assert here.lessons.groups()["m/en"]["canonical_labels"] == 1
 
 
 async def test_a_hit_that_is_called_wrong_is_forgotten_and_blocked() -> None:
@@ -290,7 +290,7 @@ async def test_a_lesson_of_another_machine_counts_here_once() -> None:
         await there.learn("which bird sings loudest", "bird")
 
         assert (await there.ask("which bird sings loudest")).action == "none"
-        assert there.lessons.groups()["m en"]["canonical_labels"] == 1
+        assert there.lessons.groups()["m/en"]["canonical_labels"] == 1
 
 
 async def test_what_was_learnt_outlives_the_process() -> None:

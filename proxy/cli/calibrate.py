@@ -1,0 +1,98 @@
+"""`hotprefix calibrate`: what hits by meaning there would be, and how many of them wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from proxy.comparing import compared
+from proxy.environment import locate
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator
+
+    from semantic.score import Score
+    from semantic.settings import Settings
+
+_EXAMPLE = '{"a":"…","b":"…","same_answer":true}'
+_LABEL = '"event":"semantic_label"'
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Register the command."""
+    what = "what hits by meaning there would be, and how many of them wrong"
+    parser = commands.add_parser("calibrate", help=what)
+    lines = f"pairs of questions, one a line: {_EXAMPLE}; or a log written in shadow mode; -: stdin"
+    parser.add_argument("file", type=Path, metavar="FILE", help=lines)
+    parser.add_argument("--config", type=Path, metavar="FILE", help="default: HOTPREFIX_CONFIG")
+    parser.add_argument("--profile", choices=("strict", "balanced", "relaxed"))
+    parser.add_argument("--embedder", metavar="NAME", help="in place of the configured one")
+    parser.add_argument("--group", default="", help="of a log, only this MODEL/LANGUAGE")
+    parser.add_argument("--plot", type=Path, metavar="PNG", help="draw it as well")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the table; 1 where the file cannot be read or the embedder does not work."""
+    # Heavy, and no other command's.
+    from semantic.calibrate import LineError, PlotError, calibrate, plot
+
+    from semantic.embed.port import EmbedderError
+
+    try:
+        settings = _settings(args)
+        with _read(args.file) as lines, _scoring(settings) as score:
+            budget = settings.max_error_rate
+            table = calibrate(_labels(lines), score=score, budget=budget, group=args.group)
+        print(table.text(), end="")
+        if args.plot is not None:
+            plot(table, args.plot)
+    except (OSError, UnicodeDecodeError, LineError, PlotError, EmbedderError) as error:
+        print(f"hotprefix: {error}", file=sys.stderr)
+        return 1
+    except ValueError as error:  # ConfigError among them
+        print(f"hotprefix: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    """Raises: ConfigError."""
+    settings = compared(locate(args.config, os.environ), os.environ)
+    given = {"profile": args.profile, "embedder": args.embedder}
+    return msgspec.structs.replace(settings, **{k: v for k, v in given.items() if v})
+
+
+@contextmanager
+def _read(path: Path) -> Iterator[Iterable[str]]:
+    if str(path) == "-":
+        yield sys.stdin
+        return
+    with path.open(encoding="utf-8") as lines:
+        yield lines
+
+
+def _labels(lines: Iterable[str]) -> Iterator[str]:
+    """Of a log, only the lines that are about labels."""
+    return (line for line in lines if '"event":"' not in line or _LABEL in line)
+
+
+@contextmanager
+def _scoring(settings: Settings) -> Iterator[Score]:
+    """What compares two questions. Raises: ValueError, EmbedderError."""
+    from semantic.embed.choose import embedder
+    from semantic.score import Score
+
+    with asyncio.Runner() as runner:
+        chosen = runner.run(embedder(settings.embedder, os.environ))
+        try:
+            yield Score(settings, chosen, lambda texts: runner.run(chosen.embed(texts)))
+        finally:
+            runner.run(chosen.aclose())

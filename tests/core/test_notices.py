@@ -1,0 +1,60 @@
+"""What the log says of events, and what of a client's words it leaves."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxy.core import events
+from proxy.core.notices import TOLD, notice, safe
+
+SAMPLES = {str: "a", int: 2, float: 2.0, bool: True}
+PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@+-?")
+
+
+def sample(kind: type[msgspec.Struct]) -> Any:
+    given = {}
+    for field in msgspec.structs.fields(kind):
+        choices = get_args(field.type)
+        given[field.name] = choices[0] if choices else SAMPLES[field.type]
+    return kind(**given)
+
+
+@pytest.mark.parametrize("kind", get_args(events.Event))
+def test_what_is_told_has_a_line_and_nothing_else_has(kind: type[msgspec.Struct]) -> None:
+    told = notice(sample(kind))
+
+    assert bool(told) == (kind in TOLD)
+    assert not told or isinstance(told["event"], str)
+
+
+def test_a_label_can_be_read_by_what_calibrates() -> None:
+    told = notice(events.MeaningJudged("semantic", True, 0.971234, "m/zh"))
+
+    assert told == {
+        "event": "semantic_label",
+        "kind": "semantic",
+        "wrong": True,
+        "similarity": 0.9712,
+        "group": "m/zh",
+    }
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_what_clients_choose_is_cut_and_plain(identity: str, model: str) -> None:
+    """A model's name may be anything, a prompt too."""
+    shown = safe(events.Served(request_id=identity, model=model, method="PÖST"))
+
+    assert len(shown.request_id) <= 64
+    assert set(shown.request_id) | set(shown.model) | set(shown.method) <= PLAIN
+    assert shown.model in (model, "?")
+
+
+def test_what_is_plain_already_stays_as_it_is() -> None:
+    event = events.Served(request_id="req_1", model="org/model-7b:free")
+
+    assert safe(event) is event
