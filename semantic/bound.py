@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 _HALVINGS: Final = 60
 """Of the interval from 0 to 1: what is left is below the precision of a float near 1."""
+_NEVER: Final = 1 << 32
 _TINY: Final = 1e-300
 _EPSILON: Final = 1e-15
 _STEPS: Final = 10_000
@@ -38,12 +39,14 @@ def at_most(wrong: int, count: int, share: float) -> float:
         return 1.0
     if share >= 1.0:
         return 0.0
-    return _beta(count - wrong, wrong + 1, 1.0 - share)
+    return _beta(count - wrong, wrong + 1, 1.0 - share, share)
 
 
 def needed(share: float, chance: float) -> int:
     """How many have to be right, and none wrong, before more than `share` of wrong ones is less
-    likely than `chance`."""
+    likely than `chance`; more than there ever are where `share` is 0."""
+    if not 0.0 < share < 1.0:
+        return 1 if share > 0.0 else _NEVER
     return math.ceil(math.log(chance) / math.log1p(-share))
 
 
@@ -59,15 +62,15 @@ def _crossing(below: Callable[[float], bool]) -> float:
     return (low + high) / 2
 
 
-def _beta(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function (DLMF 8.17), for 0 < x < 1."""
-    front = math.exp(
-        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-    )
+def _beta(a: float, b: float, x: float, y: float) -> float:
+    """The regularised incomplete beta function of x (DLMF 8.17), where x + y = 1, y > 0. Both are
+    given, since a small one is lost in the difference from 1."""
+    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    front = math.exp(scale + a * math.log1p(-y) + b * math.log(y))
     # The fraction converges fast on this side of the mean only; the other is symmetric.
     if x < (a + 1) / (a + b + 2):
         return front * _fraction(a, b, x) / a
-    return 1.0 - front * _fraction(b, a, 1.0 - x) / b
+    return 1.0 - front * _fraction(b, a, y) / b
 
 
 def _fraction(a: float, b: float, x: float) -> float:

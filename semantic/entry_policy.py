@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -23,6 +24,12 @@ LONGEST: Final = 64
 """Labels that an entry remembers: older ones fade."""
 SHORTEST: Final = 6
 """Labels before which an entry's record says nothing."""
+_FLOOR: Final = 12
+"""The least grade that is ever served: that of the shortest record without a wrong label. Below it
+are the entries that were wrong lately, whose number only grows."""
+_CHANCE: Final = 0.01
+"""That a budget is broken. Stricter than for a threshold on similarity: what a confidence is worth
+changes as records grow, so that evidence is always of a slightly other population."""
 _BAND: Final = 1.92
 """Half the 95 % quantile of chi-square with one degree of freedom: how much less likely than the
 best a curve may be and still lie in the band (Wilks, 1938)."""
@@ -54,11 +61,14 @@ _LIKELY: Final = tuple(
 """For each label, its log-likelihood on each curve."""
 
 
+@lru_cache(maxsize=16_384)
 def confidence(record: bytes, number: int) -> float:
     """The least chance of being right at this step that the record leaves possible: the lower edge
     of the band of logistic curves that explain it (curves of chance over similarity, fitted by
     likelihood)."""
-    sums = [math.fsum(terms) for terms in zip(*(_LIKELY[label] for label in record), strict=True)]
+    sums = [0.0] * len(_RIGHT[0])
+    for label, times in Counter(record).items():
+        sums = [one + times * likely for one, likely in zip(sums, _LIKELY[label], strict=True)]
     worst = max(sums) - _BAND
     return min(right for right, likely in zip(_RIGHT[number], sums, strict=True) if likely >= worst)
 
@@ -71,10 +81,35 @@ def grade(record: bytes, number: int) -> int:
     return min(STEPS - 1, int(-_SCALE * math.log(doubt)))
 
 
+class _Record(msgspec.Struct, array_like=True):
+    """What an entry's hits were."""
+
+    labels: bytes = b""
+    """Oldest first."""
+    best: bytes = b""
+    """The labels as they were when a wrong one belied them most."""
+
+    def learn(self, number: int, *, wrong: bool) -> None:
+        """A hit at this step was right or wrong."""
+        if wrong:
+            if grade(self.labels, number) > grade(self.best, number):
+                self.best = self.labels
+            # Whatever was right here or further off says nothing any more.
+            self.labels = bytes(one for one in self.labels if one & 1 or one > 2 * number)
+        self.labels = (self.labels + bytes((byte(number, wrong=wrong),)))[-LONGEST:]
+
+    def sound(self) -> bool:
+        """Whether a record can be like this."""
+        return (
+            max(len(self.labels), len(self.best)) <= LONGEST
+            and max(self.labels + self.best, default=0) < 2 * STEPS
+        )
+
+
 class _Dump(msgspec.Struct, frozen=True, array_like=True):
     ledger: bytes
     canonical: bytes
-    records: list[tuple[str, bytes, bytes]]
+    records: list[tuple[str, bytes, _Record]]
 
 
 class EntryPolicy:
@@ -90,11 +125,11 @@ class EntryPolicy:
         self._settings = settings
         self._canonical = Budget(settings)
         self._ledger = Ledger(
-            lambda _: Track(settings.max_error_rate, 0, trusted=False),
+            lambda _: Track(settings.max_error_rate, _FLOOR, trusted=False, chance=_CHANCE),
             (settings.policy, settings.max_error_rate, settings.min_similarity),
             shadow=settings.mode == "shadow",
         )
-        self._records: OrderedDict[tuple[str, bytes], bytearray] = OrderedDict()
+        self._records: OrderedDict[tuple[str, bytes], _Record] = OrderedDict()
 
     def verdict(
         self, group: str, kind: Kind, similarity: float, draw: float, key: bytes
@@ -107,8 +142,8 @@ class EntryPolicy:
             return Verdict("none", "below_threshold", least)
         if self._settings.mode == "shadow":
             return Verdict("verify", "shadow", least)
-        record = self._records.get((group, key), b"")
-        if grade(record, number) < self._ledger.track(group, kind).opened:
+        record = self._records.get((group, key), _Record())
+        if grade(record.labels, number) < self._ledger.track(group, kind).opened:
             return Verdict("verify", "budget", least)
         if draw < self._settings.sample_rate:
             return Verdict("verify", "sampled", least)
@@ -124,11 +159,25 @@ class EntryPolicy:
             return
         record = self._record(label.group, label.key)
         # The confidence of before: a label may not vouch for itself.
-        graded = grade(record, number)
-        if graded >= 0:
-            self._ledger.kept(label.group, label.kind).learn(graded, wrong=label.wrong)
-        record.append(byte(number, wrong=label.wrong))
-        del record[:-LONGEST]
+        self._account(label, record, number)
+        record.learn(number, wrong=label.wrong)
+
+    def _account(self, label: Label, record: _Record, number: int) -> None:
+        """Count a label for the confidence at which its entry would be served.
+
+        While all hits are verified, the first wrong one takes its entry out. Once they are served,
+        only a sampled one does. So what is not served yet counts for the best record that its
+        entry had; else evidence would come from entries without the bad ones, and the bad ones
+        would be served all the same.
+        """
+        track = self._ledger.kept(label.group, label.kind)
+        graded = grade(record.labels, number)
+        if graded < track.opened:
+            graded = max(graded, grade(record.best, number))
+            if graded >= track.opened:
+                return
+        if graded >= _FLOOR:
+            track.learn(graded, wrong=label.wrong)
 
     def state(self) -> dict[str, dict[str, float]]:
         """As that of any policy; the threshold of neighbours is the least confidence."""
@@ -141,7 +190,7 @@ class EntryPolicy:
 
     def dump(self) -> bytes:
         """All that was learnt."""
-        records = [(group, key, bytes(kept)) for (group, key), kept in self._records.items()]
+        records = [(group, key, record) for (group, key), record in self._records.items()]
         return msgspec.msgpack.encode(_Dump(self._ledger.dump(), self._canonical.dump(), records))
 
     def restore(self, data: bytes) -> None:
@@ -155,11 +204,11 @@ class EntryPolicy:
         if not self._ledger.restore(dump.ledger):
             return
         for group, key, record in dump.records[-MAX_ENTRIES:]:
-            if len(record) <= LONGEST and max(record, default=0) < 2 * STEPS:
-                self._records[group, key] = bytearray(record)
+            if record.sound():
+                self._records[group, key] = record
 
-    def _record(self, group: str, key: bytes) -> bytearray:
-        record = self._records.setdefault((group, key), bytearray())
+    def _record(self, group: str, key: bytes) -> _Record:
+        record = self._records.setdefault((group, key), _Record())
         self._records.move_to_end((group, key))
         if len(self._records) > MAX_ENTRIES:
             self._records.popitem(last=False)

@@ -10,7 +10,7 @@ import msgspec
 from semantic.bound import upper
 from semantic.evidence import STEPS, threshold
 from semantic.protocol import Kind
-from semantic.track import CHANCE, Track, window
+from semantic.track import Track, window
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -164,6 +164,6 @@ def _figures(track: Track) -> dict[str, float]:
         "threshold": threshold(track.opened),
         "labels": labels,
         "errors": errors,
-        "bound": upper(errors, labels, 1.0 - CHANCE),
+        "bound": upper(errors, labels),
         "closed": float(track.opened == STEPS),
     }

@@ -11,8 +11,11 @@ from typing import Final
 
 from semantic.evidence import STEPS, byte, counted, least, refuted, shown
 
-CHANCE: Final = 0.05
-"""That a budget is broken, over all that a track ever decides, where traffic stays what it is."""
+CHANCE: Final = 0.02
+"""That a budget is broken, over all that a track ever decides, where traffic stays as it is. In 95
+of 100 runs what was served has to be within it, and chance adds to the true rate in short ones."""
+_DOUBT: Final = 0.05
+"""That evidence against a threshold is chance: it need not be as strong as evidence for one."""
 _GROWTH: Final = 1.5
 """By how much evidence grows between two looks."""
 _MOST: Final = 16_384
@@ -25,9 +28,10 @@ class Track:
     """What is served from where on. Labels below the threshold come from every would-be hit, above
     it from a sample; so the two are never counted together."""
 
-    def __init__(self, rate: float, floor: int, *, trusted: bool) -> None:
-        """`floor`: the lowest threshold; `trusted`: served from there until evidence is against
-        it, not only once evidence is for it."""
+    def __init__(self, rate: float, floor: int, *, trusted: bool, chance: float = CHANCE) -> None:
+        """`rate`: the budget; `floor`: the lowest threshold; `trusted`: served from there until
+        evidence is against it, not only once evidence is for it; `chance`: that the budget is
+        broken all the same."""
         self.rate = rate
         self.floor = floor
         self.trusted = trusted
@@ -42,6 +46,7 @@ class Track:
         self.ahead = 0
         """Labels until the next look."""
         self._window = window(rate)
+        self._whole = chance
 
     def learn(self, number: int, *, wrong: bool) -> None:
         """A would-be hit of this step was right or wrong."""
@@ -76,7 +81,7 @@ class Track:
     def _hold(self) -> None:
         """Raise the threshold to where the evidence still bears it."""
         if self.trusted:
-            held = refuted(self.served, self.opened, self.rate, CHANCE)
+            held = refuted(self.served, self.opened, self.rate, _DOUBT)
         else:
             held = shown(self.served, self.opened, self.rate, self._chance())
         if held > self.opened:
@@ -109,7 +114,7 @@ class Track:
 
     def _chance(self) -> float:
         """Of the next look: all of them together make up the whole."""
-        return CHANCE / ((self.looks + 1) * (self.looks + 2))
+        return self._whole / ((self.looks + 1) * (self.looks + 2))
 
 
 def window(rate: float) -> int:
