@@ -42,6 +42,8 @@ async def echo(message: Message) -> Message:
             return Done()
         case "slow":
             await asyncio.sleep(3600)
+        case _:
+            pass
     return Found(key=message.text.encode())
 
 

@@ -66,9 +66,9 @@ async def test_what_is_far_away_is_told_as_that() -> None:
 
 async def test_a_guard_refuses_what_is_near() -> None:
     async with company(min_similarity=0.8) as here:
-        await here.learn("which bird of these 12 sings the loudest song")
+        await here.learn("which bird sings louder than 12 other loud birds")
 
-        found = await here.ask("which bird of these 13 sings the loudest song")
+        found = await here.ask("which bird sings louder than 13 other loud birds")
 
     assert found.action == "none"
     assert found.reason.startswith("guard:")

@@ -1,0 +1,103 @@
+"""Which questions may be compared: those that stand alone, and whose answer is for all."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from semantic import personal
+from semantic.reading import Reading
+from semantic.settings import Settings
+
+_NUMBERS: Final = 2
+"""More of them are data, not a question."""
+_CODE: Final = re.compile(
+    r"```|(?:^|\s)(?:def|class|import|function|const|var|select|insert into"
+    r"|#include)\s+[\w*]+\s*[(:{=,;*]"
+    r"|[{};]\s*[})]|=>|</?\w+[^<>]*>|\w\(\w*\)\s*[{;:]|[=!]=|&&|\|\||;\s*$"
+    r"|\bselect\b.+\bfrom\b.+\bwhere\b"
+)
+_ADDRESS: Final = re.compile(r"https?://|www\.|[\w.+-]+@[\w-]+\.[\w.-]+")
+_DEICTIC: Final = re.compile(
+    r"\b(?:the following|(?:shown|listed|given|mentioned|as) (?:above|below)|aforementioned"
+    r"|the (?:text|code|passage|"
+    r"paragraph|image|picture|sentence|document|article|attachment|above)(?: (?:above|below|here))?"
+    r"(?= (?:above|below|is|says|mean)|[?.!]?$)|(?:above|below)(?=[ ?:.!]*$)|here is|here are|"
+    r"(?:translate|summari[sz]e|rewrite|rephrase|paraphrase|proofread|continue|correct|fix"
+    r"|explain|improve|shorten) "
+    r"(?:this|that|it|these|those|the following|the text|my)\b|"
+    r"(?:say|write|mean by|convert|format|make) (?:it|that|those)\b(?! (?:is|i|we|you|the|a)\b)|"
+    r"(?<!like )(?<!at )this (?!year|month|week|morning|afternoon|evening|season|summer|winter"
+    r"|time|kind|card|"
+    r"app|account|service|way|far)\w+|(?:what|who) (?:is|are|does|do|was) (?:this|that|these"
+    r"|those)\b|"
+    r"(?:these|those) \w+|(?:the|your) (?:previous|last|earlier) (?:answer|message|question|reply"
+    r"|one))"
+)
+_HAN_DEICTIC: Final = re.compile(
+    "这[段句个些篇张首道里种份位本款条部幅组]?(?!样|么|边的?天气|几天|周|个?月|年|次)"
+    "|那[段些篇张首道份]|以下|下[面列文](?!条)|如下|上[面述文](?!映)|刚才|之前说"
+    "|前面(?:说|提|那)|^(?:请|帮我|麻烦)?(?:把它)?(?:翻译|润色|改写|续写|总结|缩写|扩写)(?:一下"
+    "|下|成.{1,4})?[::,,。!]*$|翻译是什么|^它|翻译一下"
+)
+_TIME: Final = re.compile(
+    r"\b(?:today|tonight|tomorrow|yesterday|now|right now|nowadays|currently|at the moment|latest"
+    r"|newest|most recent|"
+    r"up.to.date|breaking|live score|as of|just happened|"
+    r"(?:this|next|last|past|coming) (?:week|month|year|morning|afternoon|evening|night|weekend"
+    r"|season|quarter|"
+    r"monday|tuesday|wednesday|thursday|friday|saturday|sunday)|(?:what|which) (?:time|day|date"
+    r"|year) is it|"
+    r"current (?:time|date|price|weather|temperature|rate|exchange|president|status|stock|score"
+    r"|news|version)|"
+    r"(?:weather|stock price|exchange rate|share price)s?|news|still (?:open|down|available))\b"
+)
+_HAN_TIME: Final = re.compile(
+    "今天|今日|今晚|今早|明天|明日|昨天|昨日|后天|前天|现在|目前|当前|此刻|最新|最近|近期|刚刚"
+    "|实时|今年|明年|去年|本周|这周|下周|上周|本月|这个?月|下个?月|上个?月"
+    "|几点了|几号了|星期几|天气|股价|汇率|新闻|热搜|比分"
+)
+_LATIN: Final = {
+    "address": _ADDRESS,
+    "code": _CODE,
+    "deictic": _DEICTIC,
+    "time": _TIME,
+    "personal": personal.ENGLISH,
+}
+_HAN: Final = {
+    "address": _ADDRESS,
+    "code": _CODE,
+    "deictic": _HAN_DEICTIC,
+    "time": _HAN_TIME,
+    "personal": personal.HAN,
+}
+_OWN: Final = frozenset(("my", "our", "mine"))
+"""In a text that asks nothing they tell what happened to its writer."""
+
+
+def ineligible(reading: Reading, ttl: float, settings: Settings) -> str:
+    """Why a question is compared with none; empty: it may be. `ttl`: seconds that an answer to it
+    would live. Reasons: empty, long, address, code, numbers, deictic, time, personal."""
+    if not reading.body:
+        return "empty"
+    if reading.length > settings.max_chars:
+        return "long"
+    if len(reading.numbers) > _NUMBERS:
+        return "numbers"
+    patterns = _HAN if reading.language == "zh" else _LATIN
+    found = (reason for reason, pattern in patterns.items() if pattern.search(reading.text))
+    reasons = (reason for reason in found if _counts(reason, ttl, settings))
+    told = "personal" if _told(reading) and _counts("personal", ttl, settings) else ""
+    return next(reasons, told)
+
+
+def _counts(reason: str, ttl: float, settings: Settings) -> bool:
+    """Whether the settings let a reason stand."""
+    if reason == "time":
+        return ttl > settings.volatile_ttl
+    return reason != "personal" or not settings.personal
+
+
+def _told(reading: Reading) -> bool:
+    """Whether it asks nothing and speaks of its writer's own."""
+    return not reading.question and not _OWN.isdisjoint(reading.words)

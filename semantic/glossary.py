@@ -1,0 +1,100 @@
+"""What an operator's terms, beside the built-in lists, find in a text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from semantic import classes, opposites
+from semantic.settings import Terms
+from semantic.wordlist import entries, named
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a word says by itself."""
+
+    poles: tuple[int, ...] = ()
+    """Numbers of the pairs that it belongs to, negative for the second side."""
+    members: tuple[tuple[str, str], ...] = ()
+    """A class, and which member of it the word is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Glossary:
+    """The operator's terms, made ready."""
+
+    protected: re.Pattern[str] | None
+    terms: re.Pattern[str] | None
+    facts: dict[str, Facts]
+    synonyms: re.Pattern[str] | None
+    first: dict[str, str]
+    """The word that stands for a synonym."""
+
+    def rewritten(self, text: str) -> str:
+        """A lower-case text with each synonym as the first of its set."""
+        if self.synonyms is None:
+            return text
+        return self.synonyms.sub(lambda found: self.first[found[0]], text)
+
+
+@lru_cache(maxsize=64)
+def glossary(terms: Terms) -> Glossary:
+    """Make an operator's terms ready."""
+    poles: dict[str, tuple[int, ...]] = {}
+    for number, (one, other) in enumerate(terms.antonyms, start=100_000):
+        poles[one.lower()] = (*poles.get(one.lower(), ()), number)
+        poles[other.lower()] = (*poles.get(other.lower(), ()), -number)
+    members: dict[str, tuple[tuple[str, str], ...]] = {}
+    for number, words in enumerate(terms.classes):
+        for word in words:
+            member = (f"own{number}", word.lower())
+            members[word.lower()] = (*members.get(word.lower(), ()), member)
+    facts = {word: Facts(poles.get(word, ()), members.get(word, ())) for word in {*poles, *members}}
+    first = {word.lower(): words[0].lower() for words in terms.synonyms for word in words}
+    return Glossary(
+        _pattern(terms.protected_terms),
+        _pattern(tuple(facts)),
+        facts,
+        _pattern(tuple(first)),
+        first,
+    )
+
+
+def _pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Finds any of some words, the longest first; Latin ones only whole."""
+    listed = sorted({word.lower() for word in words if word.strip()}, key=lambda word: -len(word))
+    if not listed:
+        return None
+    return re.compile("|".join(map(_whole, listed)))
+
+
+def _whole(word: str) -> str:
+    before = r"(?<![a-z0-9])" if word[0].isascii() and word[0].isalnum() else ""
+    after = r"(?![a-z0-9])" if word[-1].isascii() and word[-1].isalnum() else ""
+    return f"{before}{re.escape(word)}{after}"
+
+
+def _facts(pairs: str, listed: str) -> dict[str, Facts]:
+    poles: dict[str, list[int]] = {}
+    for number, pair in enumerate(entries(pairs), start=1):
+        for sign, side in zip((1, -1), pair.split("|"), strict=True):
+            for word in side.split(","):
+                poles.setdefault(word.strip().replace(" ", ""), []).append(sign * number)
+    members: dict[str, list[tuple[str, str]]] = {}
+    for name, things in named(listed).items():
+        for thing in things:
+            names = thing.split("/")
+            for word in names:
+                members.setdefault(word, []).append((name, names[0]))
+    return {
+        word: Facts(tuple(poles.get(word, ())), tuple(members.get(word, ())))
+        for word in {*poles, *members}
+    }
+
+
+ENGLISH: Final = _facts(opposites.ENGLISH, classes.ENGLISH)
+HAN: Final = _facts(opposites.HAN, classes.HAN)
+NOTHING: Final = Facts()

@@ -1,0 +1,24 @@
+"""Names that differ: capitalised words in English, Latin words in Chinese."""
+
+from __future__ import annotations
+
+from semantic.english import folded
+from semantic.glossary import ENGLISH, NOTHING
+from semantic.reading import Reading
+
+
+def differ(asked: Reading, stored: Reading) -> bool:
+    """Whether each has a name that the other lacks."""
+    if asked.names == stored.names:
+        return False
+    return _missing(asked, stored) and _missing(stored, asked)
+
+
+def _missing(one: Reading, other: Reading) -> bool:
+    """Whether a name of one is no word of the other."""
+    return any(
+        name not in other.words
+        and folded(name) not in other.content
+        and set(ENGLISH.get(name, NOTHING).members).isdisjoint(other.members)
+        for name in one.names
+    )

@@ -1,0 +1,28 @@
+"""Questions of two types, or of two times, though most of their words are equal."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from semantic.reading import Reading
+
+_CLOSE: Final = (
+    {"how", "where"},
+    {"how", "todo"},
+    {"when", "long"},
+    {"price", "much"},
+    {"price", "count"},
+)
+"""Types that one answer may do for."""
+_HARD: Final = frozenset(("why", "when", "long", "often", "where", "who", "fix"))
+"""Types that `what` does not stand for either; English often asks how, and measures, by it."""
+
+
+def differ(asked: Reading, stored: Reading) -> bool:
+    """Whether each has a type, and they are not one."""
+    if asked.past != stored.past:
+        return True
+    types = {asked.question, stored.question}
+    if len(types) == 1 or "" in types or types in _CLOSE:
+        return False
+    return asked.language == "zh" or "what" not in types or not _HARD.isdisjoint(types)

@@ -1,0 +1,61 @@
+"""Which guard, if any, refuses a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from semantic.guard import (
+    code,
+    extra,
+    kind,
+    language,
+    length,
+    name,
+    narrow,
+    negation,
+    number,
+    opposite,
+    order,
+    question,
+    slot,
+    term,
+    type,
+)
+from semantic.reading import Reading
+from semantic.settings import Settings
+
+Guard: TypeAlias = Callable[[Reading, Reading], bool]
+
+BASE: Final[dict[str, Guard]] = {
+    "number": number.differ,
+    "negation": negation.differ,
+    "question": question.differ,
+    "term": term.differ,
+    "length": length.differ,
+    "name": name.differ,
+    "code": code.differ,
+    "kind": kind.differ,
+    "opposite": opposite.differ,
+    "order": order.differ,
+}
+"""Cheap ones first."""
+STRICT: Final[dict[str, Guard]] = {
+    "type": type.differ,
+    "narrow": narrow.differ,
+    "slot": slot.differ,
+    "extra": extra.differ,
+}
+"""What a word exchanged or added may do, whichever word it is."""
+
+
+def refusal(asked: Reading, stored: Reading, settings: Settings) -> str:
+    """The name of the first guard that refuses; empty: the stored answer may be served."""
+    if not settings.cross_language and language.differ(asked, stored):
+        return "language"
+    for found, differ in BASE.items():
+        if differ(asked, stored):
+            return found
+    if settings.profile != "strict":
+        return ""
+    return next((found for found, differ in STRICT.items() if differ(asked, stored)), "")

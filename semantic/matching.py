@@ -1,0 +1,82 @@
+"""Words of two questions put side by side: which have no counterpart."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+_ENDINGS: Final = ("ing", "ed", "er", "al", "ly", "ment", "ion", "es", "s", "e", "d", "y", "ies")
+_VOWELS: Final = frozenset("aeiou")
+_LONG: Final = 5
+"""Letters from which on a single slip of the pen leaves a word known."""
+
+
+def unmatched(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """The words of each that the other has not, in any form or spelling."""
+    mine = _without(one, other)
+    theirs = _without(other, one)
+    if not mine or not theirs:
+        return mine, theirs
+    for word in tuple(mine):
+        for counterpart in theirs:
+            if akin(word, counterpart):
+                mine.remove(word)
+                theirs.remove(counterpart)
+                break
+    return mine, theirs
+
+
+def _without(one: tuple[str, ...], other: tuple[str, ...]) -> list[str]:
+    return [word for word in one if word not in other]
+
+
+@lru_cache(maxsize=16384)
+def akin(one: str, other: str) -> bool:
+    """Whether two words are forms of one, or one is the other with a slip of the pen."""
+    if not (one.isalpha() and other.isalpha() and one.isascii() and other.isascii()):
+        return False
+    return _inflected(one, other) or _slipped(one, other)
+
+
+def _inflected(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    if len(short) < 3 or short[:3] != long[:3]:
+        return False
+    return not _roots(one).isdisjoint(_roots(other))
+
+
+def _roots(word: str) -> set[str]:
+    roots = {word}
+    for ending in _ENDINGS[:2] + _ENDINGS[7:10]:
+        if word.endswith(ending) and len(word) - len(ending) > 2:
+            root = word[: -len(ending)]
+            roots.add(root)
+            if len(root) > 3 and root[-1] == root[-2]:
+                roots.add(root[:-1])
+    return roots
+
+
+def _slipped(one: str, other: str) -> bool:
+    """One letter more or fewer, another vowel, or two letters exchanged."""
+    if min(len(one), len(other)) < _LONG - 1 or one[0] != other[0]:
+        return False
+    if abs(len(one) - len(other)) > 1 or max(len(one), len(other)) < _LONG:
+        return False
+    start = 0
+    while start < min(len(one), len(other)) and one[start] == other[start]:
+        start += 1
+    if start == min(len(one), len(other)):
+        return True
+    return (
+        one[start + 1 :] == other[start:]
+        or one[start:] == other[start + 1 :]
+        or (
+            min(len(one), len(other)) > _LONG
+            and {one[start], other[start]} <= _VOWELS
+            and one[start + 1 :] == other[start + 1 :]
+        )
+        or (
+            one[start + 2 :] == other[start + 2 :]
+            and one[start : start + 2] == other[start : start + 2][::-1]
+        )
+    )

@@ -1,0 +1,111 @@
+"""How English questions open: what is said to the listener, then the words that make the type."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from semantic.wordlist import listed
+
+LEAD: Final = re.compile(
+    r"(?:(?:so|well|but|and|sorry(?: to bother you)?|excuse me|quick question|yes|right|now|just"
+    r"|good (?:morning|afternoon|evening|day)|for your help|help|may i ask|can i ask|let me know"
+    r"|(?:can|could|would|will) you (?:just )?(?:tell|show|advise|explain to|inform|remind|help)"
+    r" (?:me|us)(?: with| on| about| out)?|tell me|help me (?=how)|(?:can|could"
+    r"|would) you(?= explain)"
+    r"|(?:can|could) (?:someone|anyone|anybody|somebody) (?:tell|show|help|explain)(?: to)?(?: me)?"
+    r"|i (?:was|am|have been) (?:just )?(?:wondering|curious)(?: if you (?:can|could) tell me)?"
+    r"|i wonder|i (?:would|will) (?:like|love|want|need) to know|i (?:want|need|wish) to know"
+    r"|i (?:do not|am not sure|have no idea)(?: know)?(?= (?:how|what|where|when|why))"
+    r"|do you (?:know|happen to know)|(?:do you have|is there) any idea|any idea"
+    r"|(?:team|there|all|everyone|guys|folks|sir|madam|morning|afternoon|evening)(?= [,!.])"
+    r"|is it ok if i ask)\b ?[,!.:]? ?)+(?=\w)"
+)
+"""Said before the question, and no part of it."""
+
+_WHO: Final = (
+    r"(?: (?:i|we|one|someone|people|you(?!.*\b(?:my|me|our|us|your)\b))"
+    r"|(?! (?:the|my|your|an?|this|these|those|it|they|he|she|that|our|his|her)\b))"
+    r"(?: actually| just| best)?"
+)
+"""The subject that stands for all; `how do you check my identity` asks of the one spoken to."""
+_GO: Final = r"(?: (?:go about|need to go about|be able to|manage to))?"
+_BEST: Final = r"(?:best |right |correct |easiest |proper |quickest |simplest |usual )?"
+
+_KINDS: Final = {
+    "long": (
+        r"how long (?=do|does|will|is|until|before|for|it|can|did|after|would|should)"
+        r"|how many (?:days|hours|weeks|minutes) |how soon |how quickly "
+        r"|what is the (?:duration|length) of "
+    ),
+    "price": (
+        r"(?:how much (?:(?:does|do|will|would|did) (?:it|this) cost(?: me| us)?(?: to)?"
+        r"|(?:does|do|will|would|did)(?= .*cost)|(?:is|are|for)\b)"
+        r"|what (?:does|do|will|would) (?:it cost(?: me| us)?(?: to)?|(?=.*cost))"
+        r"|(?:what|how much) (?:do|does|would|will) (?:you|they|it) charge(?: me| us)?(?: for| to)?"
+        r"|what (?:is|are|would be) the (?:price|cost)s?(?: of| for| to)?"
+        r"|(?:price|cost) (?:of|for|to) ) ?"
+    ),
+    "how": (
+        r"how (?:i|we|one)(?: can| could| should| would| may| might)? "
+        rf"|how (?:to|(?:do|can|could|should|would|might|shall){_WHO}){_GO} "
+        rf"|(?:is|are) there (?:a|any|some) {_BEST}(?:ways?|method)(?: for (?:me|us))?(?: to| of)? "
+        rf"|what (?:is|are|would be) (?:the|a) {_BEST}"
+        r"(?:ways?|process|procedure|steps?|method|instructions?)"
+        r"(?: (?:of|to|for|in))(?: (?:to|i|take to))? "
+        r"|what (?:steps|do|should|must)(?: (?:do|should|must))? (?:i|we) "
+        r"(?:(?:need|have) to )?(?:take|do) to "
+        r"|(?:steps|ways?|guide|instructions|process|procedure|tutorial) (?:to|for|of|on) "
+    ),
+    "todo": (
+        r"what (?:should|can|do|must|shall|could) (?:i|we|you)(?: (?:need|have) to)? "
+        r"do(?: if| when| about)? "
+    ),
+    "why": (
+        r"(?:why|how come|for what reason|what is the (?:reason|cause)(?: for| of| that| why)?"
+        r"|reasons? (?:for|why)|what (?:makes|causes))\b ?"
+    ),
+    "when": r"(?:when|(?:at |from |until )?what (?:time|date|day))\b ?",
+    "where": r"(?:where|(?:in |at |to )?(?:what|which) (?:place|location))\b ?",
+    "who": (
+        r"(?:who|whose|whom)\b ?|(?:what|which) (?:country|team|person|player|company|man|woman) "
+        r"(?!is|are|do|does|can|should|will|has|have)"
+    ),
+    "measure": r"how (?:tall|high|deep|wide|heavy|far|fast|big|large|old|often|many|much)\b ?",
+    "quantity": r"what is the (?:height|depth|width|weight|age|distance|speed|size)\b(?: of)? ?",
+    "what": (
+        r"(?:what|which) (?:city|town|person|one|kind|type) (?:is|are) "
+        r"|(?:what (?:is|are) (?:meant by|the (?:meaning|definition) of)|what do you mean by"
+        r"|(?:what|which)(?: (?:kinds?|sorts?|types?) of)?|define|explain(?: to me)?"
+        r"(?: (?:what|the (?:concept|meaning|idea|notion) of))?|describe|meaning of"
+        r"|definition of)\b ?"
+    ),
+    "manner": r"how\b ?",
+    "can": (
+        r"(?:(?:can|could|may)(?: not)? (?:i|we|you|one|someone)|(?:am|are|is) \w+(?: \w+)? "
+        r"(?:allowed|able|permitted|entitled)(?: to)?"
+        r"|is it (?:possible|allowed|permitted|ok|okay|fine)(?: for (?:me|us))?(?: to)?"
+        r"|can|could|may) "
+    ),
+    "must": (
+        r"(?:do|does) (?:\w+ )?(?:(?:need|have) to|need) |must (?:i|we)? ?"
+        r"|is it (?:necessary|required|mandatory|compulsory)(?: for me)?(?: to)? "
+    ),
+    "should": r"(?:should|shall|ought)(?: (?:i|we))? |is it (?:better|advisable|wise) to ",
+    "will": r"(?:will|would)(?: (?:i|we|you|it))? ",
+    "there": (
+        r"(?:do|does) you (?:have|offer|sell|provide|stock|carry|do)(?: any| a| an)? "
+        r"|(?:is|are) there(?: any| a| an| some)? |have you got(?: any| a)? "
+    ),
+    "did": r"(?:did|was|were|has|have|had) ",
+    "is": r"(?:do|does|is|are|am) ",
+}
+"""In the order in which they are tried: the special before the general."""
+OPENING: Final = re.compile("|".join(f"(?P<{kind}>{form})" for kind, form in _KINDS.items()))
+"""The name of the group that fits is the type."""
+WHETHER: Final = frozenset(listed("can must should will there did is"))
+"""Types that are answered by yes or no."""
+PROCESS: Final = re.compile(
+    r"(.+?) (?:process|procedure|steps|instructions|guide|tutorial|how to)$"
+)
+"""A topic with a noun that asks how."""

@@ -1,0 +1,50 @@
+"""Opposite words refuse, also those that differ by a prefix; the same side does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from semantic.guard import opposite
+from tests.semantic.texts import both
+
+
+@pytest.mark.parametrize(
+    ("asked", "stored"),
+    [
+        ("How to buy shares", "How to sell shares"),
+        ("Turn on the lights", "Turn off the lights"),
+        ("Is it legal", "Is it illegal"),
+        ("Subscribe to news", "Unsubscribe from news"),
+        ("A tidy house", "An untidy house"),
+        ("An alcoholic drink", "A non-alcoholic drink"),
+        ("Flights before noon", "Flights after noon"),
+        ("Raise my rent", "Lower my rent"),
+        ("Enable sync", "Disable sync"),
+        ("股票上涨原因", "股票下跌原因"),
+        ("怎么买房", "怎么卖房"),
+        ("如何开启定位", "如何关闭定位"),
+        ("上传照片", "下载照片"),
+        ("加密文件", "解密文件"),
+        ("左边有什么", "右边有什么"),
+        ("大号有货吗", "小号有货吗"),
+        ("付款之前改地址", "付款之后改地址"),
+    ],
+)
+def test_refused(asked: str, stored: str) -> None:
+    assert all(opposite.differ(*pair) for pair in both(asked, stored))
+
+
+@pytest.mark.parametrize(
+    ("asked", "stored"),
+    [
+        ("How to buy shares", "How to purchase shares"),
+        ("Increase the limit", "Raise the limit"),
+        ("A tidy house", "A neat house"),
+        ("Buy or sell now", "Sell or buy now"),
+        ("如何开启定位", "怎么打开定位"),
+        ("上海天气", "海上天气"),
+        ("付款失败", "付款不成功"),
+    ],
+)
+def test_kept(asked: str, stored: str) -> None:
+    assert not any(opposite.differ(*pair) for pair in both(asked, stored))

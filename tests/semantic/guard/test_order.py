@@ -1,0 +1,38 @@
+"""Sides that have changed places refuse; a topic said first instead of last does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from semantic.guard import order
+from tests.semantic.texts import both
+
+
+@pytest.mark.parametrize(
+    ("asked", "stored"),
+    [
+        ("Convert metres to feet", "Convert feet to metres"),
+        ("Move from Redis to Kafka", "Move from Kafka to Redis"),
+        ("Is gold heavier than lead", "Is lead heavier than gold"),
+        ("Did Anna call Mark", "Did Mark call Anna"),
+        ("从北京到上海的火车", "从上海到北京的火车"),
+        ("卖家给买家退款", "买家给卖家退款"),
+        ("梨比桃贵吗", "桃比梨贵吗"),
+        ("人民币换美元", "美元换人民币"),
+    ],
+)
+def test_refused(asked: str, stored: str) -> None:
+    assert all(order.differ(*pair) for pair in both(asked, stored))
+
+
+@pytest.mark.parametrize(
+    ("asked", "stored"),
+    [
+        ("On my phone, how do I talk to Siri", "How do I talk to Siri on my phone"),
+        ("Tea and coffee", "Tea and coffee please"),
+        ("从北京到上海的火车", "北京到上海火车"),
+        ("手机怎么投屏到电视", "怎么投屏到电视手机"),
+    ],
+)
+def test_kept(asked: str, stored: str) -> None:
+    assert not any(order.differ(*pair) for pair in both(asked, stored))

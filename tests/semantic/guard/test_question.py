@@ -1,0 +1,43 @@
+"""Types of question that exclude each other refuse."""
+
+from __future__ import annotations
+
+import pytest
+
+from semantic.guard import question
+from tests.semantic.texts import both
+
+
+@pytest.mark.parametrize(
+    ("asked", "stored"),
+    [
+        ("Why was it closed", "When was it closed"),
+        ("Who built it", "Why was it built"),
+        ("Where is the bank", "When is the bank open"),
+        ("How much is a visa", "How do I get a visa"),
+        ("What is a mortgage", "How do I mortgage"),
+        ("为什么退款", "怎么退款"),
+        ("什么时候退款", "退款去哪里"),
+        ("谁能申请", "什么时候申请"),
+        ("驾照怎么考", "考驾照多少钱"),
+        ("什么是区块链", "为什么区块链"),
+    ],
+)
+def test_refused(asked: str, stored: str) -> None:
+    assert all(question.differ(*pair) for pair in both(asked, stored))
+
+
+@pytest.mark.parametrize(
+    ("asked", "stored"),
+    [
+        ("When does it open", "What time does it open"),
+        ("How do I apply", "Where do I apply"),
+        ("How soon is it sent", "When is it sent"),
+        ("Why is it slow", "What makes it slow"),
+        ("怎么申请", "在哪里申请"),
+        ("为什么慢", "慢的原因是什么"),
+        ("多久到", "什么时候到"),
+    ],
+)
+def test_kept(asked: str, stored: str) -> None:
+    assert not any(question.differ(*pair) for pair in both(asked, stored))

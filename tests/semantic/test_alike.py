@@ -1,0 +1,37 @@
+"""Questions of the same words."""
+
+from __future__ import annotations
+
+import pytest
+
+from semantic.alike import alike
+from tests.semantic.texts import both
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("What is the capital of Peru", "What is Peru's capital"),
+        ("How do I clean a carpet", "How do I clean the carpets"),
+        ("How do I renew a passport", "How do I renew a pasport"),
+        ("Who won the race in 1999", "Who won the 1999 race"),
+        ("怎么更换驾照", "驾驶证如何更换"),
+    ],
+)
+def test_alike(one: str, other: str) -> None:
+    assert all(alike(*pair) for pair in both(one, other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("How do I clean a carpet", "How do I clean a kettle"),
+        ("Why do I clean a carpet", "How do I clean a carpet"),
+        ("Can I clean a carpet", "Must I clean a carpet"),
+        ("Do you like music", "Do I like music"),
+        ("Dogs chase cats uphill", "Cats chase dogs uphill"),
+        ("", ""),
+    ],
+)
+def test_not_alike(one: str, other: str) -> None:
+    assert not any(alike(*pair) for pair in both(one, other))

@@ -1,0 +1,103 @@
+"""Equal keys for ways of asking one thing, other keys for anything else."""
+
+from __future__ import annotations
+
+import pytest
+
+from semantic.canonical import question
+from semantic.settings import Terms
+from tests.semantic.texts import reading
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("how do I get a refund", "refund process"),
+        ("How can I get a refund?", "what are the steps to get a refund"),
+        ("how do I reset my password", "What is the best way to reset my password?"),
+        (
+            "How do I reset my password",
+            "Hi, could you please tell me how to reset my password? Thanks",
+        ),
+        ("How much is a visa?", "What does a visa cost?"),
+        ("What's the price of a visa", "how much does a visa cost"),
+        ("Who wrote Hamlet?", "Who is the author of Hamlet"),
+        ("What is recursion in code", "Explain what recursion in code is".removesuffix(" is")),
+        ("On my laptop, how do I take a screenshot", "How do I take a screenshot on my laptop?"),
+        ("When does the library open?", "What time does the library open"),
+        ("Why was my card declined", "How come my card was declined"),
+        ("Can I bring a dog", "Is it possible to bring a dog"),
+        ("WHAT ARE YOUR OPENING HOURS", "When are you open?"),
+        ("How tall is Mont Blanc", "What is the height of Mont Blanc?"),
+        ("怎么退货", "退货流程"),
+        ("怎么退货", "请问一下,如何退货呢?"),
+        ("会议室怎么预订", "预订会议室的方法"),
+        ("怎麼退貨", "怎么退货"),
+        ("信用卡怎么还款", "信用卡该如何还款?谢谢"),
+        ("为什么付款失败", "付款失败是什么原因"),
+        ("能不能开发票", "可以开发票吗"),
+        ("护照多少钱", "护照的价格是多少"),
+        ("如何在Linux中创建用户", "Linux怎么新建用户"),
+        ("三年级的数学题怎么做", "3年级数学题怎么做"),
+        ("什么是区块链技术", "请解释一下区块链技术的概念"),
+    ],
+)
+def test_one_question(one: str, other: str) -> None:
+    key = question(reading(one))
+
+    assert key is not None
+    assert key == question(reading(other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("how do I get a refund", "how do I avoid a refund"),
+        ("how do I get a refund", "how do I get an exchange"),
+        ("how do I get a refund", "how do I not get a refund"),
+        ("how do I get a refund", "how do I get 2 refunds"),
+        ("how do I get a refund in Paris", "how do I get a refund in Berlin"),
+        ("how do I get a refund", "怎么退款"),
+        ("how do I get a refund", "why do I get a refund"),
+        ("怎么退货", "怎么换货"),
+        ("怎么退货", "不能退货吗"),
+        ("怎么退2件货", "怎么退3件货"),
+        ("北京怎么退货", "上海怎么退货"),
+        ("怎么退货", "退货多少钱"),
+        ("Your definition of success", "The definition of success"),
+        ("What is engineering management", "What is an engineer management"),
+        ("Can I bring a dog", "Must I bring a dog"),
+        ("Do I need to verify a card", "How do I verify a card"),
+        ("I can't use my card", "I can't find my card"),
+        ("Do you like music", "Do I like music"),
+        ("你喜欢音乐吗", "我喜欢音乐吗"),
+        ("What does 😀 mean to people", "What does 😡 mean to people"),
+        ("iphone八怎么样", "iphone7怎么样"),
+        ("Fly from Rome to Oslo", "Fly from Oslo to Rome"),
+        ("从北京到上海", "从上海到北京"),
+        ("Is there a train over the bridge", "Is there a train under the bridge"),
+        ("How do you check my identity", "How do I check my identity"),
+        ("How is the exchange rate", "How do I get the exchange rate"),
+        ("개를 어떻게 키우나요", "고양이를 어떻게 키우나요"),
+    ],
+)
+def test_two_questions(one: str, other: str) -> None:
+    assert question(reading(one)) != question(reading(other))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "  ", "?!", "\0", "the", "What?", "谢谢", "吗", "please", "Why?"]
+)
+def test_too_little_to_tell(text: str) -> None:
+    assert question(reading(text)) is None
+
+
+def test_an_operators_synonyms_are_one_word() -> None:
+    terms = Terms(synonyms=(("aftercare", "service desk"), ("会员", "VIP用户")))
+
+    for one, other in (
+        ("How do I call the aftercare", "How do I call the service desk"),
+        ("会员怎么续费", "vip用户怎么续费"),
+    ):
+        assert question(reading(one)) != question(reading(other))
+        assert question(reading(one, terms)) == question(reading(other, terms))
