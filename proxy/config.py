@@ -188,7 +188,7 @@ class Semantic(_Table, frozen=True):
     """Whether evidence counts for all of a model and language, or for each stored answer."""
     sample_rate: Share = 0.02
     """Share of hits that the upstream answers all the same, to be compared."""
-    answer_similarity: Share = 0.9
+    answer_similarity: Share = 0.85
     """From which on two answers are taken to say the same."""
     timeout: Timeout = Timeout(0.050)
     """Of a look-up; what takes longer is a miss."""

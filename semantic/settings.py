@@ -50,7 +50,7 @@ class Settings(msgspec.Struct, frozen=True):
     max_error_rate: float = 0.01
     sample_rate: float = 0.02
     """Share of hits that are answered upstream all the same, to be compared."""
-    answer_similarity: float = 0.9
+    answer_similarity: float = 0.85
     """From which on two answers say the same."""
     max_chars: int = 400
     volatile_ttl: float = 300.0
