@@ -96,9 +96,16 @@ class Lessons:
 
     async def compare(self, told: Compare) -> Lesson:
         """Whether a stored answer was right for a question that was answered anew."""
-        wrong = await self._differs(told) != "right"
-        given = self._label(told.found, wrong=wrong)
+        word = await self._differs(told)
+        if word == "unsure" and self._open(told.found):
+            return Lesson()
+        given = self._label(told.found, wrong=word != "right")
         return self._taken(Lesson((given,)))
+
+    def _open(self, found: Found) -> bool:
+        """Whether such hits are served until something speaks against them, so that what is unsure
+        says nothing; others are served only once something speaks for them."""
+        return found.kind == "canonical" or self._settings.min_similarity > 0.0
 
     async def _differs(self, told: Compare) -> Outcome:
         """The cheapest word that decides."""

@@ -244,7 +244,7 @@ async def test_a_share_of_hits_is_verified() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answered", "wrong"), [("It is the lyrebird.", False), ("No idea at all, sorry", True)]
+    ("answered", "wrong"), [("it sings for 30 days.", False), ("It sings for 14 days", True)]
 )
 async def test_answers_that_can_be_compared_become_labels(*, answered: str, wrong: bool) -> None:
     async with company(mode="shadow") as here:
@@ -252,13 +252,33 @@ async def test_answers_that_can_be_compared_become_labels(*, answered: str, wron
         found = await here.ask("which bird sings loudest")
 
         lesson = await here.service.answer(
-            Compare(found, "which bird sings loudest", "It is the lyrebird", answered)
+            Compare(found, "which bird sings loudest", "It sings for 30 days", answered)
         )
 
         assert isinstance(lesson, Lesson)
         (label,) = lesson.labels
         assert (label.wrong, label.key, label.group) == (wrong, key("bird"), "m/en")
         assert here.lessons.groups()["m/en"]["canonical_labels"] == 1
+
+
+STORED = "Send it back within a month and we pay the whole price."
+REWORDED = "You get your money as soon as the parcel has come to us."
+
+
+@pytest.mark.parametrize(("least", "labels"), [(0.9, 0), (0.0, 1)])
+async def test_what_is_unsure_speaks_against_nothing_and_for_nothing(
+    least: float, labels: int
+) -> None:
+    """Two wordings may say the same: what is open stays open, and what is closed stays closed."""
+    async with company(mode="shadow", min_similarity=least, profile="balanced") as here:
+        await here.learn(LONG, "long")
+        found = await here.ask(NEAR)
+        assert found.kind == "semantic"
+
+        lesson = await here.service.answer(Compare(found, NEAR, STORED, REWORDED))
+
+    assert isinstance(lesson, Lesson)
+    assert [label.wrong for label in lesson.labels] == [True] * labels
 
 
 async def test_a_hit_that_is_called_wrong_is_forgotten_and_blocked() -> None:
