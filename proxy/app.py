@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
+import msgspec
 import uvloop
 
 from proxy.adapters.calendars import Calendars
@@ -92,24 +95,27 @@ def _checked(config: Config, environ: Mapping[str, str], clock: Clock) -> tuple[
 
 
 def _work(plan: Plan, ports: Sequence[int], slot: int, serving: Callable[[], None]) -> int:
+    if slot == plan.site.config.server.workers:
+        _become_semantic(plan.site)
+
     async def run() -> None:
-        if slot == plan.site.config.server.workers:
-            await _compare(plan.site, serving)
-        else:
-            await (await _worker(plan, slot)).run(ports, serving)
+        await (await _worker(plan, slot)).run(ports, serving)
 
     uvloop.run(run())
     return 0
 
 
-async def _compare(site: Site, serving: Callable[[], None]) -> None:
-    """Be the machine's semantic process."""
-    # Several threads for one question only get in the workers' way; read when numpy is loaded.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from semantic.process import run  # with numpy and a model, which no worker is to load
-
-    settings = compared(site.config, site.environ)
-    await run(settings, site.directory / "semantic.sock", site.environ, serving)
+def _become_semantic(site: Site) -> NoReturn:
+    """Go on as the machine's semantic process: another program, so that it has nothing of this one
+    in its memory, nor this one of its models."""
+    given = msgspec.json.encode(compared(site.config, site.environ))
+    with tempfile.TemporaryFile() as settings:  # not its arguments: a credential is among them
+        settings.write(given)
+        settings.seek(0)
+        os.dup2(settings.fileno(), 0)
+    environ = {**site.environ, "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
+    command = (sys.executable, "-m", "semantic", str(site.directory / "semantic.sock"))
+    os.execve(sys.executable, command, environ)
 
 
 def _told(site: Site, slot: int) -> tuple[Log, Metrics, Emit]:

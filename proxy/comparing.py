@@ -32,7 +32,7 @@ def compared(config: Config, environ: Mapping[str, str]) -> Settings:
         top_k=table.top_k,
         max_scopes=table.max_scopes,
         max_entries_per_scope=table.max_entries_per_scope,
-        max_bytes=table.max_bytes,
+        max_bytes=int(table.max_bytes),
         index=table.index,
         state="" if path is None else str(path / "semantic"),
         terms=_terms(config),

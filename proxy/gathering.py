@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, Protocol
 
-from proxy.core.events import MeaningMeasured, TierFailed
+from proxy.core.events import MeaningMeasured, TierFailed, TierKnown
 from proxy.ports import SemanticError, StoreError
 
 if TYPE_CHECKING:
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
     Source = Callable[[float], AsyncIterator[list[Entry]]]
 
+TIER: Final = "semantic"
 _EVERY: Final = 0.25
 """Seconds between two looks at the process, and at what others told."""
+_PART: Final = 2000
+"""Entries that are told at once; about 3 MB."""
 _PATIENCE: Final = 10.0
 """Seconds for a portion."""
 
@@ -69,7 +72,7 @@ class Gathering:
                 await self.round()
             except (SemanticError, StoreError, TimeoutError) as error:
                 if self._born:  # before it has come up, there is nobody to tell
-                    self._emit(TierFailed("semantic", "sweep", type(error).__name__))
+                    self._emit(TierFailed(TIER, "sweep", type(error).__name__))
                 if not isinstance(error, StoreError):
                     self._born = 0.0
             await self._clock.sleep(_EVERY)
@@ -82,6 +85,7 @@ class Gathering:
         if figures["born"] != self._born:
             await self._begin()
             self._born = figures["born"]
+            self._emit(TierKnown(TIER))
         more = self._fleet is not None
         while more and self._fleet is not None:
             entries, lessons, more = await self._fleet.heard()
@@ -92,8 +96,10 @@ class Gathering:
     async def _begin(self) -> None:
         """It knows nothing: tell it all."""
         if self._source is not None:
-            async for some in self._source(self._clock.now()):
-                await self._learn(some)
+            parts = _together(self._source(self._clock.now()))
+            some = await _next(parts)
+            while some is not None:  # the next are read while these are learnt
+                some, _ = await asyncio.gather(_next(parts), self._learn(some))
         if self._fleet is not None:
             self._fleet.again()
 
@@ -101,6 +107,22 @@ class Gathering:
         if entries:
             async with asyncio.timeout(_PATIENCE):
                 await self._process.learn(entries)
+
+
+async def _together(portions: AsyncIterator[list[Entry]]) -> AsyncIterator[list[Entry]]:
+    """Several portions at once: those of one scope cost less together."""
+    some: list[Entry] = []
+    async for portion in portions:
+        some += portion
+        if len(some) >= _PART:
+            yield some
+            some = []
+    if some:
+        yield some
+
+
+async def _next(parts: AsyncIterator[list[Entry]]) -> list[Entry] | None:
+    return await anext(parts, None)
 
 
 def _measured(

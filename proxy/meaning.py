@@ -191,7 +191,7 @@ class Meaning:
         near = self._asked.get(entry.key, _FAILED)
         if near.reason.startswith(_INELIGIBLE):
             return entry
-        return replace(entry, question=replace(question, tag=near.tag, vector=near.vector))
+        return replace(entry, question=_known(question, near))
 
     def stored(self, entry: Entry, lookup: Lookup) -> None:
         """It can be found from now on; and shows whether what is like it was right."""
@@ -239,6 +239,11 @@ class Meaning:
             return None
         self._judged(blamed[0])
         return blamed[1]
+
+
+def _known(question: Question, near: Near) -> Question:
+    """With what the semantic process made of it, so that nobody has to again."""
+    return replace(question, tag=near.tag, vector=near.vector, form=near.form)
 
 
 def _sought(lookup: Lookup, near: Near) -> Lookup:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from semantic.canonical import question
 from semantic.eligible import ineligible
+from semantic.form import Forms
 from semantic.guard.verdict import refusal
 from semantic.protocol import Found
 from semantic.reading import read
@@ -32,6 +32,7 @@ class _Asked(NamedTuple):
 
     message: Nearest
     reading: Reading
+    form: bytes
     group: str
 
 
@@ -51,6 +52,7 @@ class Lookup:
         self._space = space
         self._lessons = lessons
         self._now = now
+        self._forms = Forms(settings.terms)
 
     async def nearest(self, message: Nearest) -> Found:
         """What may answer a question, and whether it is served. Raises: as the embedder and the
@@ -58,16 +60,18 @@ class Lookup:
         reading = read(message.text, self._settings.terms)
         if why := ineligible(reading, message.ttl, self._settings):
             return Found(reason=f"ineligible:{why}")
-        asked = _Asked(message, reading, f"{message.group}/{reading.language}")
+        group = f"{message.group}/{reading.language}"
+        asked = _Asked(message, reading, self._forms.of(reading), group)
         found = self._canonical(asked) or self._promoted(asked) or await self._near(asked)
         if found.action in ("serve", "judge"):
             self._lessons.served(message.request, found, message.text)
-        return found
+        return replace(found, group=group, form=asked.form)
 
     def _canonical(self, asked: _Asked) -> Found | None:
         """By its canonical form, if there is one and it may be used."""
-        form = question(asked.reading)
-        key = self._memory.same(asked.message.scope, form) if form else None
+        key = None
+        if self._forms.tells(asked.form):
+            key = self._memory.same(asked.message.scope, asked.form)
         if key is None or not self._stands(asked, key):
             return None
         found = self._settled(asked, key, "canonical", _ALIKE)
@@ -90,9 +94,9 @@ class Lookup:
         """By its nearest neighbours."""
         message, embedder = asked.message, self._space.embedder
         if not embedder.takes(message.text):
-            return Found(reason="ineligible:script", group=asked.group)
+            return Found(reason="ineligible:script")
         if not embedder.whole(message.text):
-            return Found(reason="ineligible:long", group=asked.group)
+            return Found(reason="ineligible:long")
         vector = await self._space.vectors.vector(message.text)
         near = await self._space.index.search(message.scope, vector, self._settings.top_k)
         best = Found(reason="scope_empty")
@@ -102,7 +106,7 @@ class Lookup:
                 best = found
                 break
             best = found if best.reason == "scope_empty" else best
-        return replace(best, group=asked.group, tag=embedder.tag, vector=packed(vector))
+        return replace(best, tag=embedder.tag, vector=packed(vector))
 
     def _judged(self, asked: _Asked, key: bytes, similarity: float) -> Found:
         """What one neighbour is good for."""

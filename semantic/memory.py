@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from hashlib import blake2b
 from typing import NamedTuple
 
 
@@ -14,8 +14,8 @@ class Held(NamedTuple):
     expires: float
     """Unix seconds."""
     epoch: int
-    canonical: bytes
-    """Of the question, within its scope; empty: it has none."""
+    name: bytes
+    """Of its canonical form within its scope; empty: it has none."""
 
 
 class Memory:
@@ -24,7 +24,8 @@ class Memory:
     def __init__(self, limit: int) -> None:
         """`limit`: questions; those that were not used for longest make room."""
         self._limit = limit
-        self._held: OrderedDict[bytes, Held] = OrderedDict()
+        self._held: dict[bytes, Held] = {}
+        """Least recently used first."""
         self._same: dict[bytes, bytes] = {}
         self.epoch = 0
         """The last that was heard of: what is older is void."""
@@ -33,8 +34,8 @@ class Memory:
         """Remember it in place of whatever had that key; what had to go for it."""
         self.remove(key)
         self._held[key] = held
-        if held.canonical:
-            self._same[held.scope + held.canonical] = key
+        if held.name:
+            self._same[held.name] = key
         gone = []
         while len(self._held) > self._limit:
             oldest = next(iter(self._held))
@@ -45,20 +46,20 @@ class Memory:
     def remove(self, key: bytes) -> Held | None:
         """Forget it; what it was."""
         held = self._held.pop(key, None)
-        if held is not None and self._same.get(held.scope + held.canonical) == key:
-            del self._same[held.scope + held.canonical]
+        if held is not None and self._same.get(held.name) == key:
+            del self._same[held.name]
         return held
 
     def get(self, key: bytes) -> Held | None:
         """What is known of it, as used just now."""
-        held = self._held.get(key)
+        held = self._held.pop(key, None)
         if held is not None:
-            self._held.move_to_end(key)
+            self._held[key] = held
         return held
 
-    def same(self, scope: bytes, canonical: bytes) -> bytes | None:
-        """The key of the answer to the question of this scope with this canonical form."""
-        return self._same.get(scope + canonical)
+    def same(self, scope: bytes, form: bytes) -> bytes | None:
+        """The key of the answer to the question of this scope with this form."""
+        return self._same.get(named(scope, form))
 
     def lives(self, held: Held, now: float) -> bool:
         """Whether there may still be an answer to it at `now` (unix seconds)."""
@@ -68,5 +69,13 @@ class Memory:
         """Those that there is no answer to any more."""
         return [key for key, held in self._held.items() if not self.lives(held, now)]
 
+    def __contains__(self, key: bytes) -> bool:
+        return key in self._held
+
     def __len__(self) -> int:
         return len(self._held)
+
+
+def named(scope: bytes, form: bytes) -> bytes:
+    """16 bytes in place of both, since there are many of them."""
+    return blake2b(form, key=scope, digest_size=16).digest()

@@ -11,14 +11,11 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-import aiohttp
-
 from semantic.budget import Budget
 from semantic.embed.batch import Batcher
 from semantic.embed.choose import embedder
 from semantic.entry_policy import EntryPolicy
 from semantic.index.local import Local
-from semantic.judge import Judge
 from semantic.kept import Kept
 from semantic.lessons import Lessons
 from semantic.lookup import Lookup
@@ -28,10 +25,11 @@ from semantic.service import Service
 from semantic.space import Space
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
     from semantic.index.port import Index
+    from semantic.judge import Judge
     from semantic.policy import Policy
     from semantic.settings import Settings
 
@@ -43,11 +41,11 @@ _MOST: Final = 200_000
 """Questions that are remembered."""
 
 
-async def run(
-    settings: Settings, path: Path, environ: Mapping[str, str], serving: Callable[[], None]
-) -> None:
-    """Serve the workers of this machine on a Unix socket until SIGTERM. `serving` is called once
-    questions are taken. Raises: ValueError, EmbedderError for an embedder that cannot be had."""
+async def run(settings: Settings, path: Path, environ: Mapping[str, str]) -> None:
+    """Serve the workers of this machine on a Unix socket until SIGTERM.
+
+    Raises: ValueError, EmbedderError for an embedder that cannot be had.
+    """
     over = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
     chosen = await embedder(settings.embedder, environ)
@@ -62,7 +60,6 @@ async def run(
         service = Service(settings, memory, space, lookup, lessons, time.time)
         server = Server(path, service.answer)
         await server.start()
-        serving()
         async with asyncio.TaskGroup() as background:
             loops = (space.vectors.run(), _swept(service), kept.run())
             tasks = [background.create_task(loop) for loop in loops]
@@ -87,6 +84,10 @@ async def _judging(settings: Settings) -> AsyncIterator[Judge | None]:
     if settings.judge.mode == "off":
         yield None
         return
+    import aiohttp  # which takes memory, and is for who asks a judge
+
+    from semantic.judge import Judge
+
     async with aiohttp.ClientSession() as session:
         yield Judge(settings.judge, session)
 

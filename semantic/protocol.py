@@ -34,6 +34,8 @@ class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Of the embedder that made the vector; empty: there is none yet."""
     vector: bytes = b""
     """Half-precision little-endian numbers, length 1."""
+    form: bytes = b""
+    """Of the canonical question, as `Found` had it; empty: not known."""
 
 
 class Label(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -89,6 +91,8 @@ class Found(msgspec.Struct, frozen=True, tag="found"):
     tag: str = ""
     vector: bytes = b""
     """Of the question asked, where it was embedded: to be stored with the answer to it."""
+    form: bytes = b""
+    """Of the canonical question, to be stored likewise."""
 
 
 class Learn(msgspec.Struct, frozen=True, tag="learn"):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from semantic.canonical import question
 from semantic.embed.port import EmbedderError
-from semantic.memory import Held
+from semantic.form import Forms
+from semantic.memory import Held, named
 from semantic.protocol import (
     Ask,
     Blame,
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
     from semantic.space import Space
     from semantic.vector import Vector
 
+_PART: Final = 500
+"""Vectors that are unpacked together: that takes 2 ms."""
+_TURN: Final = 32
+"""Records in a row."""
 _UNKNOWN: Final = Failed("unknown")
 
 
@@ -58,6 +63,7 @@ class Service:
         self._lookup = lookup
         self._lessons = lessons
         self._now = now
+        self._forms = Forms(settings.terms)
         self._born = now()
 
     async def answer(self, message: Message) -> Message:
@@ -95,39 +101,57 @@ class Service:
     async def _learn(self, records: Sequence[Record]) -> int:
         """Remember what can be compared; how many that are."""
         await self._voided(max((record.epoch for record in records), default=0))
-        now, count = self._now(), 0
-        rows: dict[bytes, list[tuple[bytes, Vector]]] = {}
-        for record in records:
-            form = question(read(record.text, self._settings.terms)) or b""
-            held = Held(record.scope, record.text, record.expires, record.epoch, form)
-            if not self._memory.lives(held, now):
-                continue
-            count += 1
-            await self.forget((record.key,))
-            gone = self._memory.add(record.key, held)
-            await self._space.remove((one.scope, key) for key, one in gone)
-            vector = await self._vector(record)
-            if vector is not None:
-                rows.setdefault(record.scope, []).append((record.key, vector))
-        for scope, found in rows.items():
-            keys = [key for key, _ in found]
-            await self._space.index.add(scope, keys, np.stack([vector for _, vector in found]))
-        return count
+        now = self._now()
+        kept, gone = [], []
+        for number, record in enumerate(records):
+            held = self._held(record)
+            if self._memory.lives(held, now):
+                await self.forget((record.key,))
+                gone += self._memory.add(record.key, held)
+                kept.append(record)
+            await _turn(number)
+        await self._space.remove((held.scope, key) for key, held in gone)
+        for start in range(0, len(kept), _PART):
+            await self._placed(kept[start : start + _PART])
+        return len(kept)
 
-    async def _vector(self, record: Record) -> Vector | None:
-        """Its own where this embedder made it; None: it has no place among the vectors."""
+    def _held(self, record: Record) -> Held:
+        form = record.form
+        if not self._forms.current(form):
+            form = self._forms.of(read(record.text, self._settings.terms))
+        name = named(record.scope, form) if self._forms.tells(form) else b""
+        return Held(record.scope, record.text, record.expires, record.epoch, name)
+
+    async def _placed(self, records: Sequence[Record]) -> None:
+        """Have their vectors found. Raises: IndexUnavailableError."""
+        embedder, rows = self._space.embedder, {}
+        ready = [record for record in records if record.tag == embedder.tag]
+        try:
+            vectors = unpacked([record.vector for record in ready], embedder.dimension)
+            rows = dict(zip([record.key for record in ready], vectors, strict=True))
+        except ValueError:
+            pass  # one is torn: all are made anew
+        scopes: dict[bytes, list[tuple[bytes, Vector]]] = {}
+        for record in [record for record in records if record.key in self._memory]:
+            vector = rows.get(record.key)
+            if vector is None:
+                vector = await self._embedded(record.text)
+            if vector is not None:
+                scopes.setdefault(record.scope, []).append((record.key, vector))
+        for number, (scope, found) in enumerate(scopes.items()):
+            keys, some = [key for key, _ in found], [vector for _, vector in found]
+            await self._space.index.add(scope, keys, np.stack(some))
+            await _turn(number)
+
+    async def _embedded(self, text: str) -> Vector | None:
+        """None: it has no place among the vectors; its form may still be found."""
         embedder = self._space.embedder
-        if record.tag == embedder.tag:
-            try:
-                return unpacked(record.vector, embedder.dimension)
-            except ValueError:
-                pass  # torn: it is made anew
-        if not embedder.takes(record.text) or not embedder.whole(record.text):
+        if not embedder.takes(text) or not embedder.whole(text):
             return None
         try:
-            return await self._space.vectors.vector(record.text)
+            return await self._space.vectors.vector(text)
         except EmbedderError:
-            return None  # its canonical form may still be found
+            return None
 
     async def forget(self, keys: Iterable[bytes]) -> int:
         """Forget questions whose answers are gone; how many there were."""
@@ -158,3 +182,9 @@ class Service:
             },
             self._lessons.groups(),
         )
+
+
+async def _turn(number: int) -> None:
+    """Let questions come in between."""
+    if number % _TURN == _TURN - 1:
+        await asyncio.sleep(0)

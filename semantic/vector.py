@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 Vector: TypeAlias = "NDArray[np.float32]"
@@ -40,9 +42,9 @@ def packed(vector: Vector) -> bytes:
     return vector.astype(_STORED).tobytes()
 
 
-def unpacked(stored: bytes, dimension: int) -> Vector:
-    """A stored vector. Raises: ValueError where it is none of this dimension."""
-    if len(stored) != dimension * _STORED.itemsize:
-        raise ValueError(f"expected a vector of {dimension} numbers, found {len(stored)} bytes")
-    row: Vector = unit(np.frombuffer(stored, _STORED), dimension)[0]
-    return row
+def unpacked(stored: Sequence[bytes], dimension: int) -> Vectors:
+    """Stored vectors. Raises: ValueError where one is none of this dimension."""
+    for one in stored:
+        if len(one) != dimension * _STORED.itemsize:
+            raise ValueError(f"expected a vector of {dimension} numbers, found {len(one)} bytes")
+    return unit(np.frombuffer(b"".join(stored), _STORED).reshape(-1, dimension), dimension)

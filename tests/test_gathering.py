@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from proxy.core.entry import Key, Question
-from proxy.core.events import MeaningMeasured, TierFailed
+from proxy.core.events import MeaningMeasured, TierFailed, TierKnown
 from proxy.gathering import Gathering
 from proxy.ports import SemanticError, StoreError
 from tests.fakes import FakeClock, settle
@@ -123,7 +123,8 @@ async def test_the_figures_are_told() -> None:
     stage = Stage()
     await stage.gathering.round()
 
-    assert stage.events == [MeaningMeasured(3.0, 2.0, 1.0, 99.0, 304.0, 3.0, 0.01, 1.0)]
+    figures = MeaningMeasured(3.0, 2.0, 1.0, 99.0, 304.0, 3.0, 0.01, 1.0)
+    assert stage.events == [figures, TierKnown("semantic")]
 
 
 @pytest.mark.parametrize("away", ["process", "fleet"])

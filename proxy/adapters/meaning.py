@@ -119,6 +119,7 @@ def _near(found: Found) -> Near:
         group=found.group,
         tag=found.tag,
         vector=found.vector,
+        form=found.form,
     )
 
 
@@ -142,4 +143,5 @@ def _record(entry: Entry) -> Record | None:
         return None
     # No longer than it is fresh: what is stale is refreshed by its own question alone.
     until = entry.created + entry.ttl
-    return Record(entry.key, asked.scope, asked.text, until, entry.epoch, asked.tag, asked.vector)
+    stored = (asked.tag, asked.vector, asked.form)
+    return Record(entry.key, asked.scope, asked.text, until, entry.epoch, *stored)

@@ -36,6 +36,8 @@ class Question(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Of the embedder that made the vector; empty: there is none."""
     vector: bytes = b""
     """Half-precision little-endian numbers."""
+    form: bytes = b""
+    """The same for questions that ask the same in other words; empty: nobody has said."""
 
 
 # Not tracked by the garbage collector: values without cycles, and a memory tier holds so many

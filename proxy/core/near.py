@@ -32,6 +32,8 @@ class Near(msgspec.Struct, frozen=True):
     """Of the embedder that made `vector`; empty: it made none."""
     vector: bytes = b""
     """Of the question that was asked."""
+    form: bytes = b""
+    """What is the same for questions that ask the same in other words, of that one."""
 
 
 class Verdict(msgspec.Struct, frozen=True):

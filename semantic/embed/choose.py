@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from semantic.embed import trial
 from semantic.embed.e5 import E5
-from semantic.embed.remote import Remote, place
 from semantic.embed.threaded import Threaded
 from semantic.embed.transformers import Transformer
 from semantic.embed.use import Use
@@ -39,6 +38,8 @@ async def embedder(spec: str, environ: Mapping[str, str]) -> Embedder:
 
 
 async def _remote(spec: str, environ: Mapping[str, str]) -> Embedder:
+    from semantic.embed.remote import Remote, place  # with aiohttp, which others do without
+
     nested = spec.startswith(("http:http:", "http:https:"))
     remote = Remote(place(spec.removeprefix("http:") if nested else spec, environ))
     try:

@@ -47,8 +47,8 @@ async def until(condition: Callable[[], object], seconds: float = _PATIENCE) -> 
 
 
 async def ready(gateway: Gateway) -> None:
-    """Until the semantic process answers."""
-    await until(lambda: "hotprefix_semantic_entries" in gateway.metrics())
+    """Until the semantic process knows what there is."""
+    await until(lambda: gateway.total("hotprefix_tier_working", tier="semantic") == 1)
 
 
 def entries(gateway: Gateway) -> float:

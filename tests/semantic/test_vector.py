@@ -40,7 +40,7 @@ def test_what_has_no_direction_is_refused(rows: np.typing.NDArray[np.float64]) -
 
 def test_a_stored_vector_has_nearly_the_same_direction() -> None:
     vector = unit(np.random.default_rng(0).standard_normal(512), 512)[0]
-    again = unpacked(packed(vector), 512)
+    (again,) = unpacked([packed(vector)], 512)
 
     assert len(packed(vector)) == 1024
     assert float(vector @ again) == pytest.approx(1.0, abs=1e-6)
@@ -49,4 +49,4 @@ def test_a_stored_vector_has_nearly_the_same_direction() -> None:
 @pytest.mark.parametrize("stored", [b"", b"abc", b"\0" * 4, b"\xff" * 4, b"\0\x3c" * 3])
 def test_bytes_that_are_no_vector_of_that_dimension_are_refused(stored: bytes) -> None:
     with pytest.raises(ValueError, match="expected"):
-        unpacked(stored, 2)
+        unpacked([packed(unit(np.ones(2), 2)[0]), stored], 2)

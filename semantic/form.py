@@ -1,0 +1,44 @@
+"""Canonical questions as they are stored: a digest, with a stamp of the rules it was made by."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from semantic.canonical import question
+
+if TYPE_CHECKING:
+    from semantic.reading import Reading
+    from semantic.settings import Terms
+
+VERSION: Final = 1
+"""Of what makes questions the same: forms that were stored under another one are made anew."""
+_STAMP: Final = 4
+_DIGEST: Final = 16
+
+
+class Forms:
+    """The forms of questions under one set of an operator's terms."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._stamp = _digest(b"%d" % VERSION + msgspec.msgpack.encode(terms), _STAMP)
+
+    def of(self, reading: Reading) -> bytes:
+        """The same bytes for questions that ask the same; of one that says too little to tell, the
+        stamp alone."""
+        found = question(reading)
+        return self._stamp if found is None else self._stamp + _digest(found, _DIGEST)
+
+    def current(self, form: bytes) -> bool:
+        """Whether a stored form was made by these rules."""
+        return form[:_STAMP] == self._stamp
+
+    def tells(self, form: bytes) -> bool:
+        """Whether equal ones ask the same."""
+        return len(form) > _STAMP
+
+
+def _digest(data: bytes, size: int) -> bytes:
+    return blake2b(data, digest_size=size).digest()
