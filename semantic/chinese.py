@@ -29,7 +29,9 @@ def any_of(words: Iterable[str]) -> str:
     return "|".join(map(re.escape, sorted(set(words), key=lambda word: (-len(word), word))))
 
 
-_LEAD: Final = re.compile(f"(?:(?:{any_of(POLITE)})(?!假|客|求|们)[,,。!!、::~ ]*)+")
+_LEAD: Final = re.compile(
+    f"(?:(?:{any_of(POLITE)})(?!假|客|求|们|年|是说)[,,。!!??、::~ 哈啊呀]*)+"
+)
 _TAIL: Final = re.compile(f"(?:[,,。!!??、~. ]|{any_of(THANKS)})+$")
 _ASIDE: Final = re.compile(f"{any_of(ASIDES)}|(?<=介绍|解释)下|(?<=[看查问说讲])下(?!载|单)")
 _KIND: Final = {word: kind for kind, words in QUESTIONS.items() for word in words}
@@ -100,9 +102,7 @@ def said(text: str) -> Said:
     """Read a lower-case text in simplified letters."""
     text = arabic(text)
     asked = _AUTHOR.sub("作者是谁", _FORMALITY.sub(r"\1", _ASIDE.sub("", _shorn(text))))
-    persons = tuple(dict.fromkeys(_WHO[who] for who in _PERSON.findall(text)))
-    if len(persons) > 1 and text.startswith("我") and not asked.startswith("我"):
-        asked = f"我{asked}"
+    persons = tuple(dict.fromkeys(_WHO[who] for who in _PERSON.findall(asked)))
     denials = len(_NEGATED.findall(_NOT_NEGATED.sub("", asked)))
     whether = asked.endswith("吗") or "吗" in asked[-3:]
     asked = asked.removesuffix("吗")

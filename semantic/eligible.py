@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from semantic import personal
-from semantic.reading import Reading
+from semantic.reading import LONGEST, Reading
 from semantic.settings import Settings
 
 _NUMBERS: Final = 2
@@ -80,7 +80,7 @@ def ineligible(reading: Reading, ttl: float, settings: Settings) -> str:
     would live. Reasons: empty, long, address, code, numbers, deictic, time, personal."""
     if not reading.body:
         return "empty"
-    if reading.length > settings.max_chars:
+    if reading.length > min(settings.max_chars, LONGEST):
         return "long"
     if len(reading.numbers) > _NUMBERS:
         return "numbers"

@@ -3,51 +3,16 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from semantic.numerals import spelt
-from semantic.openings import LEAD, OPENING, PROCESS, WHETHER
+from semantic.openings import GREETING, LEAD, OPENING, PROCESS, THANKS, WHETHER
+from semantic.tokens import tokens
 from semantic.wordlist import listed
-from semantic.words import (
-    ARTICLES,
-    AUXILIARY,
-    CLITICS,
-    CONTRACTED,
-    FILLERS,
-    GETTING,
-    GRANTED,
-    IS_AFTER,
-    LIGHT,
-    MEASURES,
-    NOUN_OF,
-    PHRASES,
-    SUBJECTS,
-    SYNONYMS,
-)
-
-_TOKEN: Final = re.compile(r"[^\W\d_]+[+#]*|\d(?:[\d.,:/]*\d)?%?|'|,|[^\w\s.?!;:()\"-]|[.?!;:]")
-_PHRASES: Final[dict[str, list[tuple[tuple[str, ...], str]]]] = {}
-for _phrase, _single in PHRASES.items():
-    _words = tuple(_phrase.split())
-    _PHRASES.setdefault(_words[0], []).append((_words[1:], _single))
-for _choices in _PHRASES.values():
-    _choices.sort(key=lambda choice: -len(choice[0]))
-
-_IRREGULAR: Final = {
-    "children": "child", "men": "man", "women": "woman", "feet": "foot", "teeth": "tooth",
-    "mice": "mouse", "wives": "wife", "knives": "knife", "lives": "life",
-}  # fmt: skip
-_NEGATED: Final = {"can": "can", "won": "will", "shan": "shall"}
-"""What stands before the apostrophe of can't, won't and shan't."""
-
+from semantic.words import ARTICLES, AUXILIARY, GETTING, GRANTED, LIGHT, MEASURES, NOUN_OF, SUBJECTS
 
 _GENERAL: Final = frozenset(("how", "todo", "price", "where"))
 """Types in which it makes no difference whether one can, must or will."""
-_THANKS: Final = re.compile(
-    r"[ ,.!?]*\b(?:many |lots of )?(?:thanks|thank you|cheers)"
-    r"(?: (?:in advance|a lot|so much|very much|again|for your help))?[ .!]*$"
-)
 _BREAK: Final = re.compile(r" [,.;:?!]+(?: |$)")
 _MODALS: Final = frozenset(listed("can could will would shall should may might must need"))
 _BINDING: Final = _MODALS - {"will", "would"}
@@ -74,7 +39,7 @@ class Said(NamedTuple):
     """What was found in an English text."""
 
     words: list[str]
-    """All of them, in order, with number words in digits."""
+    """All that is no courtesy, number words in digits; what comes before the question last."""
     question: str
     modal: str
     body: list[str]
@@ -83,38 +48,11 @@ class Said(NamedTuple):
     """Of i, you, in what is asked, in the order of the first mention."""
 
 
-@lru_cache(maxsize=16384)
-def stem(word: str) -> str:
-    """A noun or verb without its s."""
-    if word in _IRREGULAR:
-        return _IRREGULAR[word]
-    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is", "ous")):
-        return word
-    if word.endswith("ies") and len(word) > 4:
-        return f"{word[:-3]}y"
-    if word.endswith(("shes", "ches", "xes", "sses", "zes")):
-        return word[:-2]
-    return word[:-1]
-
-
-@lru_cache(maxsize=16384)
-def folded(word: str) -> str:
-    """A word as one of those that ask the same."""
-    plain = stem(word)
-    return SYNONYMS.get(plain, plain)
-
-
-def topic(word: str) -> str:
-    """A word as its topic: a deed by its verb."""
-    plain = folded(word)
-    return NOUN_OF.get(plain, plain)
-
-
 def said(text: str) -> Said:
     """Read a lower-case text."""
-    if "thank" in text or "cheers" in text:
-        text = _THANKS.sub("", text)
-    words = spelt(_phrased(_expanded(_TOKEN.findall(text))))
+    greeting = GREETING.match(text)
+    text = THANKS.sub("", text[greeting.end() :] if greeting else text).replace(" - ", ", ")
+    words = spelt(tokens(text))
     text = " ".join(words)
     fronts, asked = _clauses(text)
     persons = _persons(asked.split() + fronts.split())
@@ -133,6 +71,7 @@ def said(text: str) -> Said:
         persons = persons or ("i",)  # what is possible, is possible for the one who asks
     if _HOURS in body:
         question, body = "when", ["open" if word == _HOURS else word for word in body]
+    words = [*asked.split(), *fronts.split()]
     return Said(words, question, modal, _content(question, body), persons)
 
 
@@ -140,50 +79,6 @@ def _persons(words: list[str]) -> tuple[str, ...]:
     """Of I and you, who is spoken of, in the order of the first mention."""
     said = ("i" if word in _FIRST else "you" for word in words if word in _FIRST or word in _YOU)
     return tuple(dict.fromkeys(said))
-
-
-def _expanded(tokens: list[str]) -> list[str]:
-    """Contractions in full, fillers left out."""
-    words: list[str] = []
-    skip = False
-    for place, token in enumerate(tokens):
-        if skip:
-            skip = False
-        elif token == "'" and words and place + 1 < len(tokens):
-            clitic = CLITICS.get(tokens[place + 1])
-            if clitic is None:
-                continue
-            skip = True
-            last = words[-1]
-            if clitic == "'s":
-                if last in IS_AFTER:
-                    words.append("is")
-            elif clitic == "not":
-                words[-1] = _NEGATED.get(last, last.removesuffix("n"))
-                words.append("not")
-            else:
-                words.append(clitic)
-        elif token in CONTRACTED:
-            words.extend(CONTRACTED[token].split())
-        elif token not in FILLERS and token != "'":
-            words.append(token)
-    return words
-
-
-def _phrased(words: list[str]) -> list[str]:
-    if _PHRASES.keys().isdisjoint(words):
-        return words
-    done: list[str] = []
-    place = 0
-    while place < len(words):
-        word = words[place]
-        place += 1
-        for rest, single in _PHRASES.get(word, ()):
-            if tuple(words[place : place + len(rest)]) == rest:
-                word, place = single, place + len(rest)
-                break
-        done.append(word)
-    return done
 
 
 def _clauses(text: str) -> tuple[str, str]:

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
+from semantic.alike import alike
 from semantic.eligible import ineligible
 from semantic.form import Forms
 from semantic.guard.verdict import refusal
+from semantic.profiles import threshold_alike
 from semantic.protocol import Found
 from semantic.reading import read
 from semantic.vector import packed
@@ -57,6 +59,8 @@ class Lookup:
     async def nearest(self, message: Nearest) -> Found:
         """What may answer a question, and whether it is served. Raises: as the embedder and the
         index."""
+        if len(message.text) > self._settings.max_chars:
+            return Found(reason="ineligible:long")
         reading = read(message.text, self._settings.terms)
         if why := ineligible(reading, message.ttl, self._settings):
             return Found(reason=f"ineligible:{why}")
@@ -115,12 +119,17 @@ class Lookup:
         if similarity < asked.message.threshold:
             return Found(reason="below_threshold", similarity=similarity)
         found = self._settled(asked, key, "semantic", similarity)
-        if found.action == "none":
+        settings, language = self._settings, asked.reading.language
+        bar = threshold_alike(settings.profile, settings.embedder, language)
+        if found.action == "none" and similarity < bar:
             return found  # most are too far away; the guards are not asked about those
         held = self._memory.get(key)
-        stored = read(held.text if held else "", self._settings.terms)
-        if guard := refusal(asked.reading, stored, self._settings):
+        stored = read(held.text if held else "", settings.terms)
+        if guard := refusal(asked.reading, stored, settings):
             return Found(reason=f"guard:{guard}", similarity=similarity)
+        if found.action != "serve" and similarity >= bar and alike(asked.reading, stored):
+            # The same words: to the error budget that is as good as the same canonical form.
+            return self._settled(asked, key, "canonical", similarity)
         return found
 
     def _stands(self, asked: _Asked, key: bytes) -> bool:

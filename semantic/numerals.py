@@ -29,8 +29,6 @@ _ORDINALS: Final = {
     )
 } | {"first": 1, "twice": 2, "dozen": 12}
 _MANY: Final = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
-SPELT: Final = frozenset((*_UNITS, *_TENS, *_ORDINALS, *_MANY))
-"""English words that count."""
 _LOOSE: Final = ("one", "first")
 """Numbers that are a pronoun or an adverb, too."""
 _NO_COUNT: Final = frozenset(listed("which this that no any every each another only the last"))

@@ -7,19 +7,39 @@ from typing import Final
 
 from semantic.wordlist import listed
 
+GREETING: Final = re.compile(
+    r"(?:(?:hi|hello|hey|hiya|yo|dear|good (?:morning|afternoon|evening|day)|morning|evening"
+    r"|greetings)(?: (?:there|all|team|everyone|folks|guys|sir|madam|both|again))*[ ,.!:-]+)+"
+)
+THANKS: Final = re.compile(
+    r"(?:[ ,.!?-]*\b(?:(?:many |lots of )?(?:thanks|thank you|cheers)|ta|(?:kind |best )?regards)"
+    r"(?: (?:in advance|a lot|so much|very much|again|for your help))?)++[ .!,]*$"
+)
+"""Of texts in lower case, at their end; possessive, or many thanks would take for ever."""
 LEAD: Final = re.compile(
-    r"(?:(?:so|well|but|and|sorry(?: to bother you)?|excuse me|quick question|yes|right|now|just"
-    r"|good (?:morning|afternoon|evening|day)|for your help|help|may i ask|can i ask|let me know"
+    r"(?:(?:so|well|but|and|sorry(?: (?:to bother|to trouble|for bothering) you)?|excuse me|yes"
+    r"|right"
+    r"|now|(?:just )?(?:a )?quick (?:question|one|1)|just|i have (?:got )?a (?:quick )?question"
+    r"|question"
+    r"|(?:i )?hope you are (?:doing )?well|i need (?:some )?help|like(?= ,)"
+    r"|you know(?: what)?(?= ,)"
+    r"|(?:can|could) you help(?: me)?(?: with this)?(?= [,.?!])|any chance you (?:can"
+    r"|could) tell me"
+    r"|apologies(?: if this is \w+)?|(?:i am )?not sure if this is the right place"
+    r"|good (?:morning|afternoon|evening|day)|for your help|help|(?:may|can"
+    r"|could) i (?:just )?ask|let me know"
     r"|(?:can|could|would|will) you (?:just )?(?:tell|show|advise|explain to|inform|remind|help)"
-    r" (?:me|us)(?: with| on| about| out)?|tell me|help me (?=how)|(?:can|could"
-    r"|would) you(?= explain)"
+    r" (?:me|us)(?: with| on| about| out)?|tell me|help me (?=how)"
+    r"|(?:can|could|would|will) you(?= (?:explain|list|write|describe|give|summari[sz]e|define"
+    r"|create|generate|compare|suggest|recommend|convert|calculate|translate)\b)"
     r"|(?:can|could) (?:someone|anyone|anybody|somebody) (?:tell|show|help|explain)(?: to)?(?: me)?"
-    r"|i (?:was|am|have been) (?:just )?(?:wondering|curious)(?: if you (?:can|could) tell me)?"
+    r"|(?:i (?:was|am|have been) )?(?:just )?(?:wondering|curious)(?: if you (?:can"
+    r"|could) tell me)?"
     r"|i wonder|i (?:would|will) (?:like|love|want|need) to know|i (?:want|need|wish) to know"
     r"|i (?:do not|am not sure|have no idea)(?: know)?(?= (?:how|what|where|when|why))"
     r"|do you (?:know|happen to know)|(?:do you have|is there) any idea|any idea"
     r"|(?:team|there|all|everyone|guys|folks|sir|madam|morning|afternoon|evening)(?= [,!.])"
-    r"|is it ok if i ask)\b ?[,!.:]? ?)+(?=\w)"
+    r"|is it ok if i ask)\b(?: ?[,!.:?]+)? ?)+(?=\w)"
 )
 """Said before the question, and no part of it."""
 
@@ -43,7 +63,8 @@ _KINDS: Final = {
         r"|(?:does|do|will|would|did)(?= .*cost)|(?:is|are|for)\b)"
         r"|what (?:does|do|will|would) (?:it cost(?: me| us)?(?: to)?|(?=.*cost))"
         r"|(?:what|how much) (?:do|does|would|will) (?:you|they|it) charge(?: me| us)?(?: for| to)?"
-        r"|what (?:is|are|would be) the (?:price|cost)s?(?: of| for| to)?"
+        r"|what (?:is|are|would be) the (?:(?:price|cost)s?(?: of| for| to)?|(?:fee"
+        r"|charge)s? (?:for|to))"
         r"|(?:price|cost) (?:of|for|to) ) ?"
     ),
     "how": (
@@ -65,7 +86,10 @@ _KINDS: Final = {
         r"(?:why|how come|for what reason|what is the (?:reason|cause)(?: for| of| that| why)?"
         r"|reasons? (?:for|why)|what (?:makes|causes))\b ?"
     ),
-    "when": r"(?:when|(?:at |from |until )?what (?:time|date|day))\b ?",
+    "when": (
+        r"(?:when|what is(?= the (?:deadline|due date)\b)|(?:at |from |until )?"
+        r"what (?:time|date|day))\b ?"
+    ),
     "where": r"(?:where|(?:in |at |to )?(?:what|which) (?:place|location))\b ?",
     "who": (
         r"(?:who|whose|whom)\b ?|(?:what|which) (?:country|team|person|player|company|man|woman) "

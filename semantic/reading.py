@@ -5,37 +5,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from semantic import chinese, english
 from semantic.glossary import ENGLISH, HAN, NOTHING, Facts, Glossary, glossary
 from semantic.numerals import arabic, numbers
 from semantic.settings import Terms
+from semantic.stems import folded, stem, topic
+from semantic.tongue import Language, language
 from semantic.wordlist import listed
 from semantic.words import EMPTY, NEGATORS
-
-Language: TypeAlias = Literal["en", "zh", "other"]
-
-_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-_LATIN: Final = re.compile(r"[A-Za-z\u00c0-\u024f]+")
-_OTHER: Final = re.compile(
-    "[\u0370-\u03ff\u0400-\u052f\u0531-\u058f\u0590-\u06ff\u0700-\u1fff\u3041-\u30ff\uac00-\ud7af\uff66-\uff9f]"
-)
-_FOREIGN: Final = {
-    word: tongue
-    for tongue, words in {
-        "es": "el los las una por para qué cómo cuál dónde cuándo puedo está hola gracias mi",
-        "fr": "le les une des est pour comment quel quelle où quand puis bonjour merci mon vous je",
-        "de": "der die das ein eine ist wie kann ich mein wo wann warum bitte für nicht und",
-        "pt": "os uma para como qual onde quando posso está não meu olá obrigado você",
-        "it": "il gli una per come quale dove quando posso è ciao grazie mio che",
-        "nl": "het een van hoe kan ik mijn waar wanneer waarom niet voor",
-    }.items()
-    for word in words.split()
-}
-"""Words that tell a language in Latin letters from English, most often alone to do so."""
-_SEVERAL: Final = 2
-"""Foreign words that make a text one of another language."""
 
 _CODE: Final = re.compile(
     r"https?://\S+|www\.\S+|[\w.+-]+@[\w-]+\.[\w.-]+"
@@ -51,6 +30,8 @@ _CODE: Final = re.compile(
     re.ASCII,
 )
 _NAME: Final = re.compile(r"(?<=[\w,;%)] )[A-Z][\w&+.]*\w|(?<=[\w,;%)] )[A-Z]\b")
+LONGEST: Final = 2048
+"""Characters that are looked at: a longer text is no question."""
 _UPPER: Final = 0.6
 """Share of capitals from which on they say nothing."""
 _PIVOTS: Final = frozenset(listed("to from than over vs versus into by between before after"))
@@ -101,58 +82,31 @@ class Reading:
 
 
 def read(text: str, terms: Terms) -> Reading:
-    """Read a text. Total: any string has a reading."""
+    """Read a text. Total: any string has a reading, be it of no more than its first letters."""
     own = glossary(terms)
-    plain = " ".join(unicodedata.normalize("NFKC", text).translate(_QUOTES).split())
-    language, tongue = _language(plain)
-    if language == "zh":
+    looked = unicodedata.normalize("NFKC", text[:LONGEST]).translate(_QUOTES)
+    plain = " ".join(looked.split())
+    speech, tongue = language(plain)
+    if speech == "zh":
         return _chinese(plain, len(text), tongue, own)
-    return _english(plain, len(text), language, tongue, own)
+    return _english(plain, len(text), speech, tongue, own)
 
 
-def _language(text: str) -> tuple[Language, str]:
-    """By script, and among Latin letters by the commonest words."""
-    han = len(_HAN.findall(text))
-    latin = _LATIN.findall(text)
-    other = _OTHER.findall(text)
-    if other and 8 * len(other) > han and len(other) > len(latin):
-        return "other", unicodedata.name(other[0], "?").split()[0].lower()
-    if han and han >= len(latin):
-        return "zh", "zh"
-    found = [_FOREIGN[word] for word in map(str.lower, latin) if word in _FOREIGN]
-    if len(found) >= _SEVERAL:
-        best = max(sorted(set(found)), key=found.count)
-        if found.count(best) >= _SEVERAL and not any(w in _ENGLISH for w in map(str.lower, latin)):
-            return "other", best
-    return "en", "en"
-
-
-_ENGLISH: Final = frozenset(listed("the how do i is what to of for can my in and you are does it"))
-
-
-def _english(text: str, length: int, language: Language, tongue: str, own: Glossary) -> Reading:
+def _english(text: str, length: int, speech: Language, tongue: str, own: Glossary) -> Reading:
     if not text.isupper():
         text = _STATES.sub("USA", text)
     lower = text.lower()
     said = english.said(own.rewritten(lower))
     words = said.words
-    content = tuple(
-        english.topic(word) for word in said.body if word not in EMPTY and word not in _MARKS
-    )
     poles, members = _facts(words, ENGLISH, own, lower)
-    pivots = tuple(
-        (word, words[place - 1], _after(words, place))
-        for place, word in enumerate(words)
-        if word in _PIVOTS and 0 < place < len(words) - 1
-    )
     return Reading(
         text=lower,
         length=length,
-        language=language,
+        language=speech,
         tongue=tongue,
         words=tuple(words),
-        content=content,
-        body=tuple(english.folded(word) for word in said.body if word not in _MARKS),
+        content=_content(said.body),
+        body=tuple(folded(word) for word in said.body if word not in _MARKS),
         question=said.question,
         modal=said.modal,
         past=said.question != "why" and not _PAST.isdisjoint(words),
@@ -164,7 +118,7 @@ def _english(text: str, length: int, language: Language, tongue: str, own: Gloss
         names=_names(text),
         codes=_codes(text),
         protected=_protected(own, lower),
-        pivots=pivots,
+        pivots=_pivots(words),
         turned=not _PIVOTS.isdisjoint(words),
     )
 
@@ -217,11 +171,23 @@ def _denials(words: list[str]) -> int:
     )
 
 
+def _content(body: list[str]) -> tuple[str, ...]:
+    return tuple(topic(word) for word in body if word not in EMPTY and word not in _MARKS)
+
+
+def _pivots(words: list[str]) -> tuple[tuple[str, str, str], ...]:
+    return tuple(
+        (word, words[place - 1], _after(words, place))
+        for place, word in enumerate(words)
+        if word in _PIVOTS and 0 < place < len(words) - 1
+    )
+
+
 def _facts(
     words: list[str], known: dict[str, Facts], own: Glossary, text: str
 ) -> tuple[frozenset[int], tuple[tuple[str, str], ...]]:
     """What words say by themselves, and what an operator's terms say."""
-    found = [known.get(word) or known.get(english.stem(word), NOTHING) for word in words]
+    found = [known.get(word) or known.get(stem(word), NOTHING) for word in words]
     if own.terms is not None and text:
         found += [own.facts[term] for term in own.terms.findall(text)]
     return (

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from semantic.alike import alike
 from semantic.canonical import question
 from semantic.eligible import ineligible
 from semantic.guard.verdict import refusal
+from semantic.profiles import threshold_alike
 from semantic.reading import read
 
 if TYPE_CHECKING:
@@ -49,4 +51,9 @@ class Score:
             if not self._embedder.takes(text) or not self._embedder.whole(text):
                 return "semantic", 0.0, "ineligible:script"
         first, second = self._embed((asked, stored))
-        return "semantic", float(np.dot(first, second)), refusal(one, other, self._settings)
+        similarity, settings = float(np.dot(first, second)), self._settings
+        guard = refusal(one, other, settings)
+        bar = threshold_alike(settings.profile, settings.embedder, one.language)
+        if not guard and similarity >= bar and alike(one, other):
+            return "canonical", similarity, ""
+        return "semantic", similarity, guard

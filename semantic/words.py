@@ -151,7 +151,7 @@ quick fast
 big large
 answer reply
 allow permit
-need require
+need require required needed
 recent latest
 document paperwork
 complaint grievance
@@ -226,8 +226,3 @@ MEASURES: Final = {
     "far": "distance", "fast": "speed", "big": "size", "large": "size", "old": "age",
     "long": "long", "often": "often", "soon": "long", "many": "count", "much": "much",
 }  # fmt: skip
-
-DEICTIC: Final = _set(
-    "this these those above below following aforementioned latter former attached"
-)
-PERSONAL: Final = _set("my mine our ours")

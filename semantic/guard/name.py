@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from semantic.english import folded
 from semantic.glossary import ENGLISH, NOTHING
 from semantic.reading import Reading
+from semantic.stems import folded
 
 
 def differ(asked: Reading, stored: Reading) -> bool:

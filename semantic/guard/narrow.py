@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from semantic.english import folded
 from semantic.matching import akin
 from semantic.reading import Reading
+from semantic.stems import folded
 from semantic.wordlist import listed
 
 _NARROWING: Final = frozenset(

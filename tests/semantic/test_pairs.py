@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 STRICT = Settings(profile="strict")
-LIMITS = {"fow_pairs": (24.0, 1.0), "en_contrast": (28.0, 2.2), "zh_contrast": (18.0, 2.3)}
+LIMITS = {"fow_pairs": (38.0, 1.0), "en_contrast": (36.0, 2.2), "zh_contrast": (36.0, 2.3)}
 """In percent: at least so many of the pairs that share an answer, at most so many of the traps."""
-LEXICAL = {"fow_pairs": 12.0, "en_contrast": 16.0, "zh_contrast": 18.0}
+LEXICAL = {"fow_pairs": 28.0, "en_contrast": 24.0, "zh_contrast": 36.0}
 """The same floor without any embedder."""
 
 

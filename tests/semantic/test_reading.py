@@ -70,7 +70,26 @@ def test_total_and_deterministic(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["a", "怎么", "one ", "1", "'", "a@", "/", "``", "😀", "\0", "how do i ", ", "]
+    "piece",
+    [
+        "a",
+        "怎么",
+        "one ",
+        "1",
+        "'",
+        "a@",
+        "/",
+        "``",
+        "😀",
+        "\0",
+        "how do i ",
+        "thanks ",
+        "so , ",
+        "hi ",
+        "请问",
+        "-",
+        ", ",
+    ],
 )
 def test_ten_thousand_letters(piece: str) -> None:
     text = (piece * 10_000)[:10_000]

@@ -210,6 +210,16 @@ async def test_an_embedder_that_fails_is_told_and_nothing_else_is_lost() -> None
         assert len(here.memory) == 1
 
 
+async def test_the_same_words_in_another_order_are_as_good_as_the_same_form() -> None:
+    async with company(min_similarity=0.0) as here:
+        await here.learn("is there free parking at the airport", "parking")
+
+        found = await here.ask("is parking free at the airport")
+
+    assert (found.action, found.kind, found.key) == ("serve", "canonical", key("parking"))
+    assert 0.75 <= found.similarity < 1.0
+
+
 async def test_in_shadow_nothing_is_served() -> None:
     async with company(mode="shadow") as here:
         await here.learn("which bird sings loudest")

@@ -20,6 +20,7 @@ from tests.semantic.texts import both
         ("含税价格", "未含税价格"),
         ("可以吸烟", "禁止吸烟"),
         ("付款成功", "付款失败"),
+        ("Why is my test failing", "Why is my test not failing"),
     ],
 )
 def test_refused(asked: str, stored: str) -> None:

@@ -15,6 +15,8 @@ from tests.semantic.texts import both
         ("Move from Redis to Kafka", "Move from Kafka to Redis"),
         ("Is gold heavier than lead", "Is lead heavier than gold"),
         ("Did Anna call Mark", "Did Mark call Anna"),
+        ("How do I get to the airport", "How do I get from the airport"),
+        ("我能借你的书吗", "你能借我的书吗"),
         ("从北京到上海的火车", "从上海到北京的火车"),
         ("卖家给买家退款", "买家给卖家退款"),
         ("梨比桃贵吗", "桃比梨贵吗"),
