@@ -13,8 +13,14 @@ _DECODER: Final = JSONDecoder()
 
 
 def share(answer: bytes) -> float | None:
-    """Of the last usage in an answer, or in its edges, in [0, 1]; None: it does not say, which is
-    not the same as nothing.
+    """What `counts` says, as a share in [0, 1]."""
+    told = counts(answer)
+    return None if told is None else told[0] / told[1]
+
+
+def counts(answer: bytes) -> tuple[int, int] | None:
+    """How many tokens of the prompt were kept, and how many it has, by the last usage in an answer
+    or in its edges; None: it does not say, which is not the same as nothing.
 
     Dialects: OpenAI (chat and Responses), vLLM, SGLang, llama.cpp, DeepSeek, Anthropic, Gemini.
     """
@@ -24,12 +30,12 @@ def share(answer: bytes) -> float | None:
             usage, _ = _DECODER.raw_decode(text, found.end())
         except (ValueError, RecursionError):
             continue  # cut off
-        if (told := _share(usage)) is not None:
+        if (told := _counts(usage)) is not None:
             return told
     return None
 
 
-def _share(usage: dict[str, Any]) -> float | None:
+def _counts(usage: dict[str, Any]) -> tuple[int, int] | None:
     for cached, total in (
         _of(usage, "prompt_tokens_details", "prompt_tokens"),
         _of(usage, "input_tokens_details", "input_tokens"),
@@ -39,7 +45,7 @@ def _share(usage: dict[str, Any]) -> float | None:
         _llama(usage),
     ):
         if cached is not None and total:
-            return min(cached, total) / total
+            return min(cached, total), total
     return None
 
 

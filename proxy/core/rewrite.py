@@ -8,12 +8,34 @@ import orjson
 
 from proxy.core import splice
 from proxy.core.endpoint import Endpoint
+from proxy.core.headers import with_credential, without
+from proxy.core.message import Call
 
 if TYPE_CHECKING:
+    from proxy.core.message import Arrival
     from proxy.core.request import Request
 
 _WITH_USAGE: Final = (Endpoint.CHAT, Endpoint.COMPLETIONS)
 _USAGE: Final = '{"include_usage":true}'
+
+
+def call(
+    arrival: Arrival,
+    request: Request,
+    body: bytes,
+    credential: str | None,
+    stripped: frozenset[str],
+    *,
+    ask_usage: bool,
+) -> Call:
+    """What a node is sent for `request`. `credential`: the node's, where the request has none of
+    its own; None: the client's. `stripped`: headers that are not sent on, in lower case."""
+    headers = without(arrival.headers, stripped)
+    credential = request.credential or credential
+    if credential is not None:
+        headers = with_credential(headers, credential)
+    sent = outgoing(body, request, ask_usage=ask_usage)
+    return Call(arrival.method, arrival.path, arrival.query, headers, sent)
 
 
 def outgoing(body: bytes, request: Request, *, ask_usage: bool) -> bytes:

@@ -1,0 +1,77 @@
+"""A budget: so much in any stretch of time of a set length, and never more."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from proxy.core.rolling import Rolling
+
+_MINUTE: Final = 60.0
+_DAY: Final = 86400.0
+_FRACTION: Final = 1_000_000
+"""Amounts are counted in millionths, so that sums of them are exact."""
+
+
+class Purse:
+    """What may be spent within each `span` seconds. `mono` never goes back."""
+
+    def __init__(self, limit: float, span: float) -> None:
+        self._limit = round(limit * _FRACTION)
+        self._span = span
+        self._spent = Rolling(span, 1)
+
+    def left(self, mono: float) -> float:
+        """What may be spent now."""
+        return max(0, self._limit - self._spent.totals(mono)[0]) / _FRACTION
+
+    def take(self, amount: float, mono: float) -> bool:
+        """Spend it if there is so much; False: there is not, and nothing was spent."""
+        wanted = _exact(amount)
+        if self._spent.totals(mono)[0] + wanted > self._limit:
+            return False
+        self._spent.add(mono, wanted)
+        return True
+
+    def owe(self, amount: float, mono: float) -> None:
+        """It was spent, be it there or not: what a call cost beyond what was taken for it."""
+        if amount > 0:
+            self._spent.add(mono, _exact(amount))
+
+    @property
+    def pause(self) -> float:
+        """Seconds after which looking again makes sense."""
+        return self._span / 10
+
+    def __repr__(self) -> str:
+        return f"<Purse {self._limit / _FRACTION:g} in {self._span:g} s>"
+
+
+class Allowance:
+    """What may be spent on warming, in tokens and in money."""
+
+    def __init__(self, tokens: float, money: float) -> None:
+        """`tokens`: each minute; `money`: each day."""
+        self.tokens = Purse(tokens, _MINUTE)
+        self.money = Purse(money, _DAY)
+
+    def take(self, tokens: float, money: float, mono: float) -> float:
+        """Spend both, or neither: then seconds after which looking again makes sense."""
+        if self.money.left(mono) < money:
+            return self.money.pause
+        if not self.tokens.take(tokens, mono):
+            return self.tokens.pause
+        self.money.take(money, mono)
+        return 0.0
+
+    def owe(self, tokens: float, money: float, mono: float) -> None:
+        """A call cost so much more than was taken for it."""
+        self.tokens.owe(tokens, mono)
+        self.money.owe(money, mono)
+
+    def __repr__(self) -> str:
+        return f"<Allowance {self.tokens!r} {self.money!r}>"
+
+
+def _exact(amount: float) -> int:
+    """Rounded up: what is spent is never counted for less."""
+    return -int(-amount * _FRACTION // 1)
