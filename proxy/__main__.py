@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 
-COMMANDS = ("serve", "check", "explain", "demo", "purge", "stats", "calibrate")
+COMMANDS = ("serve", "check", "explain", "demo", "purge", "stats", "calibrate", "warm")
 
 
 def main(argv: list[str] | None = None) -> int:

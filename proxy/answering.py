@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _OVERLOADED: Final = frozenset((503, 529))
 """By these a node says that it has more calls than it can take."""
 
+_UNWANTED: Final = 4 << 20
+"""Bytes of an answer that was to be one token long: Responses repeat their instructions."""
+
 
 class Answering:
     """A node's answer; it takes up a place at the node until it is closed, and its end is told
@@ -76,7 +79,7 @@ class Answering:
         if self._first is None:
             self._begun()
         if self._edge is not None:
-            self._edge = _edges(self._edge, chunk)
+            self._edge = edges(self._edge, chunk)
         return chunk
 
     async def aclose(self) -> None:
@@ -130,7 +133,23 @@ class Answering:
         return first - self._asked
 
 
-def _edges(edge: bytes, chunk: bytes) -> bytes:
+async def skimmed(response: UpstreamResponse) -> bytes:
+    """The edges of an answer that nobody wants. Raises: UpstreamError; kind `status` where it is a
+    refusal or does not end."""
+    edge, size, status = b"", 0, response.head.status
+    try:
+        async for chunk in response:
+            edge, size = edges(edge, chunk), size + len(chunk)
+            if size > _UNWANTED:
+                break
+    finally:
+        await response.aclose()
+    if status >= 400 or size > _UNWANTED:
+        raise UpstreamError(response.node, "status", "not what was asked for", status)
+    return edge
+
+
+def edges(edge: bytes, chunk: bytes) -> bytes:
     """The first and the last bytes of what has come so far: Anthropic tells first what others
     tell last."""
     edge += chunk

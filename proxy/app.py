@@ -17,9 +17,11 @@ from proxy.adapters.log import Log
 from proxy.adapters.metrics import Metrics, bury
 from proxy.adapters.processes.supervisor import Supervisor
 from proxy.adapters.runtime import runtime
+from proxy.adapters.schedules import Schedules
 from proxy.adapters.sockets import reserved
 from proxy.company import Company
 from proxy.comparing import compared
+from proxy.core.providers import Providers
 from proxy.core.rules import exchanges, rules
 from proxy.environment import admin_token, credential, peer_secret
 from proxy.flights import Flights
@@ -81,6 +83,8 @@ def _others(config: Config, environ: Mapping[str, str]) -> Iterator[Callable[[],
     yield partial(peer_secret, config, environ)
     yield partial(compared, config, environ)
     yield from tier_checks(config, environ)
+    yield partial(Providers, config)
+    yield partial(Schedules, config.warming, environ, SystemClock(), lambda event: None)
     for table in config.upstream:
         yield partial(credential, table, environ)
 
@@ -148,6 +152,7 @@ async def _worker(plan: Plan, slot: int) -> Worker:
         purging=company.purging,
         meaning=company.meaning,
         fleet=front.fleet,
+        warmer=front.warmer,
         meet=company.meet,
         loops=[*storage.loops, *company.loops, *front.loops],
         closing=[*company.closing, *front.closing, *storage.closing],

@@ -55,6 +55,10 @@ class Company:
         self._peers = Peers(self._secret, emit)
         self._feed = self._fed(storage)
         self._sharing: Sharing | None = None
+        self.leases: Leases | NoLeases | RedisLeases = NoLeases()
+        """In force once it has joined."""
+        self.first = slot == 0
+        """Whether it does what one worker of a machine has to do."""
         self.meaning = self._meant(storage)
         self.purging = self._forgetful(storage)
 
@@ -101,6 +105,7 @@ class Company:
             own = address(peers.advertise or peers.host, port)
             leases = RedisLeases(self._link, own, leases, clock=self._site.clock)
             self.loops.append(leases.run)
+        self.leases = leases
         known = NoPeers() if isinstance(leases, NoLeases) else self._peers
         self._sharing = Sharing(leases, known, self._site.clock)
         return self._sharing
@@ -128,7 +133,7 @@ class Company:
             self._feed,
             self._site.clock,
             gone=self.meaning.gone,
-            sweeps=self._slot == 0,
+            sweeps=self.first,
         )
         if not self.alone:
             self.loops.append(purging.run)

@@ -80,6 +80,39 @@ class Upstream(_Table, frozen=True):
     """The path that is asked each second whether the node lives, where several nodes are there;
     auto: /health of nodes by http, none of those by https; empty: none."""
     verify_tls: bool = True
+    provider: str = "auto"
+    """Whose rules hold for what it keeps of prompts; auto: by its host."""
+
+
+class Provider(_Table, frozen=True):
+    """What a provider keeps of prompts and what that costs, laid over the built-in rules: what is
+    left out stays as it is there."""
+
+    name: str
+    hosts: tuple[str, ...] = ()
+    """Globs: upstreams with such a host are this provider's."""
+    models: tuple[str, ...] = ("*",)
+    """Globs; of several tables the first that has one for a model is taken."""
+    as_of: str | None = None
+    """The date of what is said here."""
+    paid: bool | None = None
+    """Whether every call is billed."""
+    min_tokens: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    """A shorter prompt is not kept."""
+    ttl: Duration | None = None
+    """How long a prompt is kept from its last use on; 0: until it is driven out."""
+    price: Annotated[float, msgspec.Meta(ge=0.0)] | None = None
+    """Of a million input tokens, in the unit of `warming.money_per_day`."""
+    read: Annotated[float, msgspec.Meta(ge=0.0)] | None = None
+    """The price of a token that was kept, as a multiple of that."""
+    write: Annotated[float, msgspec.Meta(ge=0.0)] | None = None
+    """The price of a token that is computed and kept, as a multiple of that."""
+    limit: Literal["max_tokens", "max_completion_tokens"] | None = None
+    """The member of a chat's body that limits the answer."""
+    least_output: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    """The shortest answer that it may be set to."""
+    marked: bool | None = None
+    """Whether only what a body marks with `cache_control` is kept."""
 
 
 class Model(_Table, frozen=True):
@@ -241,6 +274,45 @@ class Routing(_Table, frozen=True):
     """How many of the last decisions each worker shows at /admin/decisions."""
 
 
+class Schedule(_Table, frozen=True):
+    """Prompts that are warmed at set times."""
+
+    cron: str
+    """Five fields, or six with seconds first."""
+    file: str
+    """One request a line, as `hotprefix warm` takes it."""
+    key_env: str = ""
+    """Variable with the credential of the client whose prompts they are; empty: none."""
+
+
+class Warming(_Table, frozen=True):
+    """Prompts that nodes are made to compute before they are asked for."""
+
+    mode: Literal["off", "on"] = "off"
+    """off: on demand only, by `hotprefix warm`."""
+    paid: bool = False
+    """Whether nodes are warmed whose provider bills every call."""
+    tokens_per_minute: Annotated[int, msgspec.Meta(ge=0)] = 200_000
+    """To be computed for it, by this gateway; 0: none."""
+    money_per_day: Annotated[float, msgspec.Meta(ge=0.0)] = 0.0
+    """To be spent on it by this gateway, in any unit; 0: nothing."""
+    min_tokens: Annotated[int, msgspec.Meta(ge=1)] = 1024
+    """A shorter beginning of a prompt is not worth it."""
+    min_uses: Annotated[int, msgspec.Meta(ge=2)] = 3
+    """Requests that must have begun with it before it is warmed unasked."""
+    copies: Annotated[int, msgspec.Meta(ge=1)] = 1
+    """Nodes of this zone that shall hold it: with two, one may fail."""
+    chunk_tokens: Annotated[int, msgspec.Meta(ge=256)] = 8192
+    """A longer prompt is computed in steps of this size, so that nobody waits for all of it."""
+    timeout: Timeout = Timeout(60)
+    """Of one call."""
+    max_bytes: Size = Size(16777216)
+    """Of prompts that each worker keeps for it, in memory only."""
+    timezone: str = "UTC"
+    """Of the schedules."""
+    schedule: tuple[Schedule, ...] = ()
+
+
 class Zone(_Table, frozen=True):
     name: str = "local"
 
@@ -369,10 +441,12 @@ class Config(_Table, frozen=True):
     admin: Admin = Admin()
     log: Log = Log()
     upstream: tuple[Upstream, ...] = ()
+    provider: tuple[Provider, ...] = ()
     model: tuple[Model, ...] = ()
     cache: Cache = Cache()
     semantic: Semantic = Semantic()
     routing: Routing = Routing()
+    warming: Warming = Warming()
     zone: Zone = Zone()
     peers: Peers = Peers()
     breaker: Breaker = Breaker()

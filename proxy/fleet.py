@@ -88,6 +88,11 @@ class Fleet:
         """Whether it depends on the prompt which node is asked."""
         return self.router.prompted and sum(node.serves(model) for node in self.nodes) > 1
 
+    def well(self, node: Node, model: str, tenant: bytes) -> bool:
+        """Whether it would be given a call now."""
+        wish = Wish((node,), model[:_LONGEST], tenant, sticky=False)
+        return node.health.takes and self._gate.ready(wish)
+
     async def send(
         self,
         model: str | None,

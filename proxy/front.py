@@ -27,6 +27,7 @@ from proxy.core.quota import Quota
 from proxy.environment import credential
 from proxy.fleet import Fleet
 from proxy.flights import Flights
+from proxy.foresight import warming
 from proxy.keeper import Keeper
 from proxy.marks import Marks
 from proxy.memo import Memo
@@ -87,6 +88,8 @@ class Front:
         self.fleet = self._fleet()
         self._quotas = self._limited()
         self._unkept = Marks(_MARKS, self._clock, float(self._config.cache.uncacheable_ttl))
+        self.warmer = warming(plan.site, plan.rules, company, self.fleet, emit)
+        self.loops.append(self.warmer.run)
         self._origin = self._asked()
 
     def _fleet(self) -> Fleet:
@@ -158,6 +161,7 @@ class Front:
             self._quotas,
             prompted=lambda body, request, hints: prompt(body, request, rules, hints),
             stripped=rules.control_names,
+            warmer=self.warmer,
             clock=clock,
             emit=emit,
         )

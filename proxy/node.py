@@ -35,21 +35,21 @@ class Node:
     ) -> None:
         """`limiter`: how many calls it may have at once; None: 1000. `weight`: how fast it is,
         beside the others. `probe`: whether it answers now; None: it is not asked that."""
-        self.name = name
-        self.upstream = upstream
+        self.name, self.upstream = name, upstream
         self.models = tuple(models)
         self._all = "*" in self.models
         self.credential = credential
         """Sent instead of the client's own; None: the client's."""
         self.ask_usage = ask_usage
         self.limiter = limiter or Limiter(1000)
-        self.weight = weight
-        self.zone = zone
+        self.weight, self.zone = weight, zone
         self.running = 0
         self.queued = 0.0
         """Tokens of prompts that it has yet to compute."""
         self.probe = probe
         self.health = Health(probed=probe is not None)
+        self.shadow: Callable[[], None] | None = None
+        """Ends the shadow call that it computes just now."""
         self._silent: dict[asyncio.Timeout, Callable[[], bool]] = {}
         """What it has not begun to answer, and whether another could."""
 
@@ -66,6 +66,35 @@ class Node:
                     self._silent.pop(limit, None)
         except TimeoutError:
             raise UpstreamError(self.name, "ejected", "it answers no probes") from None
+
+    @asynccontextmanager
+    async def shadowed(
+        self, seconds: float, *, gives_way: bool
+    ) -> AsyncIterator[Callable[[], None]]:
+        """While it computes what nobody waits for, until it is interrupted by what this gives, or
+        for so long. `gives_way`: any request that is sent to it interrupts it too.
+
+        Raises: UpstreamError, kind `interrupted` or `timeout`."""
+        over = interrupted = False
+
+        def interrupt() -> None:
+            nonlocal interrupted
+            if not (over or limit.expired()):
+                interrupted = True
+                limit.reschedule(asyncio.get_running_loop().time())
+
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                if gives_way:
+                    self.shadow = interrupt
+                try:
+                    yield interrupt
+                finally:
+                    over = True
+                    self.shadow = None if gives_way else self.shadow
+        except TimeoutError:
+            kind = "interrupted" if interrupted else "timeout"
+            raise UpstreamError(self.name, kind, "the shadow call was given up") from None
 
     def give_up(self) -> None:
         """Wait no longer for what it has not begun to answer and another node could."""

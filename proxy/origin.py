@@ -15,7 +15,7 @@ from proxy.core.events import StoreSkipped
 from proxy.core.headers import with_credential, without
 from proxy.core.message import Call, Head
 from proxy.core.quota import estimate
-from proxy.core.rewrite import outgoing
+from proxy.core.rewrite import call
 from proxy.tasks import off_loop
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from proxy.node import Node
     from proxy.ports import Clock, Emit
     from proxy.quotas import Quotas
+    from proxy.warmer import Warmer
 
 
 _KEPT_THERE: Final = ("store_true", "stateful", "hosted_tools")
@@ -49,12 +50,14 @@ class Origin:
         *,
         prompted: Callable[[bytes, Request, Hints], Prompt | None],
         stripped: frozenset[str],
+        warmer: Warmer | None = None,
         clock: Clock,
         emit: Emit,
     ) -> None:
         """`prompted`: what of a body nodes may have computed before. `stripped`: headers that are
-        not sent on, in lower case."""
+        not sent on, in lower case. `warmer`: who learns from what is asked; None: nobody."""
         self._prompted = prompted
+        self._warmer = warmer
         self._fleet = fleet
         self._keeper = keeper
         self._quotas = quotas
@@ -119,6 +122,8 @@ class Origin:
         reserved = quotas.reserve(tenant, estimate(body, request.longest)) if quotas.limited else 0
         try:
             prompt = None if sticky else await self._prompt(arrival, request, body)
+            if self._warmer is not None and prompt is not None:
+                self._warmer.coming(prompt)
             upstream = await self._fleet.send(
                 request.model, build, sticky=sticky, tenant=tenant, prompt=prompt
             )
@@ -127,13 +132,16 @@ class Origin:
             raise
         if upstream.head.status >= 400:  # refusals cost nothing
             quotas.settle(tenant, reserved, 0)
-        else:
-            upstream.reserved = reserved
+            return upstream
+        upstream.reserved = reserved
+        if counted and self._warmer is not None and prompt is not None:
+            self._warmer.seen(arrival, request, prompt, upstream.node)
         return upstream
 
     async def _prompt(self, arrival: Arrival, request: Request, body: bytes) -> Prompt | None:
         """What nodes may have computed before; None: the choice of a node does not depend on it."""
-        if not self._fleet.routes(request.model):
+        watched = self._warmer is not None and self._warmer.learns
+        if not (watched or self._fleet.routes(request.model)):
             return None
         asked = body, request, hints(arrival.id, arrival.headers)
         return await off_loop(len(body), self._prompted, *asked)
@@ -147,12 +155,8 @@ class Origin:
         self, arrival: Arrival, request: Request, body: bytes, node: Node, *, counted: bool
     ) -> Call:
         """What one node is sent. `counted`: ask for usage, which is hidden from who did not."""
-        headers = without(arrival.headers, self._stripped)
-        credential = request.credential or node.credential
-        if credential is not None:
-            headers = with_credential(headers, credential)
-        sent = outgoing(body, request, ask_usage=counted and node.ask_usage)
-        return Call(arrival.method, arrival.path, arrival.query, headers, sent)
+        ask_usage, stripped = counted and node.ask_usage, self._stripped
+        return call(arrival, request, body, node.credential, stripped, ask_usage=ask_usage)
 
     async def _fetched_in_part(self, arrival: Arrival, lookup: Lookup, flight: Flight) -> bool:
         """Ask for the unknown items of a batch only; False: all or none are, or it went wrong."""

@@ -27,7 +27,7 @@ from proxy.wish import Pick
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from proxy.core.prefix import Prompt
+    from proxy.core.prefix import Boundary, Prompt
     from proxy.node import Node
     from proxy.ports import Clock, Emit
     from proxy.wish import Wish
@@ -97,7 +97,7 @@ class Router:
         self._clock, self._emit = clock, emit
         self._zone = zone
         self._nodes, self._names = tuple(nodes), frozenset(node.name for node in nodes)
-        self._prefixes = Prefixes([node.name for node in nodes], entries=settings.table_entries)
+        self.prefixes = Prefixes([node.name for node in nodes], entries=settings.table_entries)
         self.prefills = Prefills(settings.prefill_tokens, float(settings.prefill_wait))
         self._ring = Ring([(node.name, node.weight) for node in nodes])
         self._chance = chance or Random().random
@@ -106,13 +106,15 @@ class Router:
         """What the other gateways have waiting at each node."""
         self._news: deque[News] | None = None
         """What they have not been told; None: nobody listens."""
+        self.reports: Callable[[str, Prompt, int], None] | None = None
+        """Takes what nodes say that they had kept: which node, of what, and how many tokens."""
         self.prompted = settings.policy in _PROMPTED
         """Whether it goes by the prompt."""
 
     def pick(self, free: Sequence[Node], wish: Wish) -> Pick:
         """The one to ask of those nodes that have a place `free`."""
         prompt, names = wish.prompt, [node.name for node in wish.nodes]
-        held = [0] * len(names) if prompt is None else self._prefixes.depths(names, prompt.chain)
+        held = [0] * len(names) if prompt is None else self.prefixes.depths(names, prompt.chain)
         depths = dict(zip(names, held, strict=True))
         if len(names) == 1:
             return Pick(free[0], "only", prompt, held[0])
@@ -127,8 +129,10 @@ class Router:
     def begin(self, pick: Pick, wish: Wish) -> Route:
         """The call is made: from now on the node will hold the prompt."""
         prompt, decision = pick.prompt, None
+        if pick.node.shadow is not None:
+            pick.node.shadow()  # what somebody waits for comes first
         if prompt is not None:
-            self._prefixes.put(pick.node.name, prompt.chain)
+            self.prefixes.put(pick.node.name, prompt.chain)
             self._tell(News(pick.node.name, prompt.chain))
             decision = Decision(
                 self._clock.now(),
@@ -147,13 +151,24 @@ class Router:
 
     def reported(self, pick: Pick, prompt: Prompt, cached: float, told: int) -> None:
         """A node told what share of a prompt it had kept: so many tokens."""
-        self._prefixes.report(pick.node.name, prompt.chain, pick.depth, cached)
+        self.prefixes.report(pick.node.name, prompt.chain, pick.depth, cached)
         self._emit(PrefixReported(pick.node.name, pick.cached, told, prompt.tokens))
+        if self.reports is not None:
+            self.reports(pick.node.name, prompt, told)
+
+    def warmed(self, node: Node, chain: tuple[Boundary, ...]) -> None:
+        """A node was made to compute this, with no request behind it."""
+        self.prefixes.put(node.name, chain)
+        self._tell(News(node.name, chain))
+
+    def quiet(self, node: Node) -> bool:
+        """Whether it has no call of this gateway's or, as far as they told, of another's."""
+        return not node.running and not self._elsewhere.get(node.name, _IDLE).running
 
     def lost(self, node: Node) -> None:
         """A node holds nothing any more, as far as can be seen from here: of one that stands far
         away it may be the way there that is broken, which is nothing to tell others."""
-        self._prefixes.forget(node.name)
+        self.prefixes.forget(node.name)
         if node.probe is not None:
             self._tell(News(node.name, None))
 
@@ -163,7 +178,7 @@ class Router:
         for decision, prompt in reversed(self._decisions):
             if decision.request == request:
                 names = [node.name for node in self._nodes]
-                depths = self._prefixes.depths(names, prompt.chain)
+                depths = self.prefixes.depths(names, prompt.chain)
                 return prompt, dict(zip(names, map(prompt.held, depths), strict=True))
         return None
 
@@ -188,18 +203,21 @@ class Router:
             if node not in self._names:
                 continue
             if chain is None:
-                self._prefixes.forget(node)
+                self.prefixes.forget(node)
             elif chain:
-                self._prefixes.put(node, chain)
+                self.prefixes.put(node, chain)
 
     def hear_loads(self, loads: Sequence[Mapping[str, Load]]) -> None:
         """What each of the other gateways has waiting."""
         elsewhere: dict[str, Load] = {}
-        for one in loads:
-            for node, load in one.items():
+        for told in loads:
+            for node, load in told.items():
                 queued, running = elsewhere.get(node, _IDLE)
                 elsewhere[node] = Load(queued + max(0.0, load.queued), running + load.running)
         self._elsewhere = elsewhere
+        for one in self._nodes:
+            if one.shadow is not None and not self.quiet(one):
+                one.shadow()
 
     def _tell(self, news: News) -> None:
         if self._news is not None:
@@ -228,4 +246,4 @@ class Router:
         return Candidate(node.name, depth, queued, running, node.weight, penalty)
 
     def __repr__(self) -> str:
-        return f"<Router {self._settings.policy} {self._prefixes!r}>"
+        return f"<Router {self._settings.policy} {self.prefixes!r}>"

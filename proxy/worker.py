@@ -29,11 +29,14 @@ if TYPE_CHECKING:
     from proxy.config import Config
     from proxy.core.entry import Key
     from proxy.core.events import Event
+    from proxy.core.message import Arrival
+    from proxy.core.warming import Result
     from proxy.fleet import Fleet
     from proxy.flights import Flights
     from proxy.meaning import Meanings
     from proxy.ports import Clock, Emit
     from proxy.purging import Purging
+    from proxy.warmer import Warmer
 
 _PUBLISH_EVERY = 0.5
 """Seconds between two moments at which a worker's numbers are written for the others."""
@@ -60,6 +63,7 @@ class Parts:
     purging: Purging
     meaning: Meanings
     fleet: Fleet
+    warmer: Warmer
     meet: Callable[[], Awaitable[object]]
     """Waits, briefly, for what should be known before the first request."""
     loops: Sequence[Callable[[], Coroutine[None, None, None]]]
@@ -115,6 +119,7 @@ class Worker:
             context=self._context,
             purge=self._purge,
             feedback=self._feedback,
+            warm=self._warm,
         )
         application = admin.application(operations, self._parts.token)
         return web.AppRunner(application, access_log=None, handle_signals=False)
@@ -146,6 +151,9 @@ class Worker:
         for key in keys or ():
             await self._parts.purging.key(key)
         return keys is not None
+
+    async def _warm(self, asked: Arrival, node: str, everywhere: bool) -> list[Result]:
+        return await self._parts.warmer.demand(asked, node=node, everywhere=everywhere)
 
     def _decisions(self) -> list[dict[str, object]]:
         return [msgspec.to_builtins(one) for one in self._parts.fleet.router.decisions()]

@@ -9,12 +9,14 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from proxy.adapters.admin import MAX_BODY, Operations, application
+from proxy.core.warming import Result
 from proxy.ports import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
     from proxy.core.entry import Key
+    from proxy.core.message import Arrival
 
     Client = TestClient[Any, Any]
     Open = Callable[..., Awaitable[Client]]
@@ -32,6 +34,7 @@ class Gateway:
         self.broken = False
         self.keys = {bytes.fromhex(KEY), b"another"}
         self.wrong: list[str] = []
+        self.wished: list[tuple[Arrival, str, bool]] = []
 
     def ready(self) -> bool:
         return self.serving
@@ -46,6 +49,10 @@ class Gateway:
         there = key is None or key in self.keys
         self.keys = self.keys - {key} if key else set()
         return there
+
+    async def warm(self, asked: Arrival, node: str, everywhere: bool) -> list[Result]:
+        self.wished.append((asked, node, everywhere))
+        return [Result("gpu-1", "warmed", 2048, 2048)]
 
 
 @pytest.fixture
@@ -66,6 +73,7 @@ async def opened(gateway: Gateway) -> AsyncIterator[Open]:
             context={"req_1": {"key": "00ff"}}.get,
             purge=gateway.purge,
             feedback=gateway.feedback,
+            warm=gateway.warm,
         )
         client = TestClient(TestServer(application(operations, token)))
         await client.start_server()
@@ -219,6 +227,7 @@ async def test_a_local_name_or_an_address_is_fine(opened: Open, host: str) -> No
     ("method", "path"),
     [
         ("POST", "/admin/purge"),
+        ("POST", "/admin/warm"),
         ("GET", "/admin/stats"),
         ("GET", "/metrics"),
         ("GET", "/admin/cache/entries"),
@@ -243,6 +252,7 @@ async def test_with_a_token_nobody_else_gets_in(
         "code": "invalid_token",
     }
     assert len(gateway.keys) == 2
+    assert gateway.wished == []
 
 
 async def test_the_token_opens_everything(opened: Open, gateway: Gateway) -> None:
@@ -281,7 +291,14 @@ async def test_probes_need_no_token(opened: Open, path: str) -> None:
 def test_an_empty_token_is_refused_at_the_start(gateway: Gateway) -> None:
     """A variable that is named but not set must not open the port to `Bearer` and nothing."""
     operations = Operations(
-        gateway.ready, bytes, dict, list, lambda name: None, gateway.purge, gateway.feedback
+        gateway.ready,
+        bytes,
+        dict,
+        list,
+        lambda name: None,
+        gateway.purge,
+        gateway.feedback,
+        gateway.warm,
     )
 
     with pytest.raises(ValueError, match="token"):
@@ -341,3 +358,54 @@ async def test_feedback_that_says_nothing_is_refused(
     assert response.status == 400
     assert (await error(response))["code"] == "invalid_feedback"
     assert gateway.wrong == []
+
+
+async def test_a_prompt_is_warmed_as_it_was_spelled(opened: Open, gateway: Gateway) -> None:
+    """Numbers and blanks of a body are what an engine's template sees."""
+    body = '{"model":"m", "messages":[], "x":1.0}'
+    sent = f'{{"request":{body},"key":"sk-1","node":"gpu-1"}}'
+    headers = {"content-type": "application/json"}
+    response = await (await opened()).post("/admin/warm", data=sent, headers=headers)
+    told = await response.json()
+
+    assert response.status == 200
+    assert [(one["node"], one["outcome"]) for one in told["results"]] == [("gpu-1", "warmed")]
+    ((asked, node, everywhere),) = gateway.wished
+    assert (asked.body.decode(), asked.path) == (body, "/v1/chat/completions")
+    assert ("authorization", "Bearer sk-1") in asked.headers
+    assert (node, everywhere) == ("gpu-1", False)
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        ("{", 400),
+        ('{"request":[]}', 400),
+        ('{"request":{"body":{},"path":"/v1/models"}}', 400),
+        ('{"request":{"messages":[]},"nodes":"all"}', 400),
+    ],
+)
+async def test_what_cannot_be_warmed_is_refused(
+    opened: Open, gateway: Gateway, sent: str, status: int
+) -> None:
+    headers = {"content-type": "application/json"}
+    response = await (await opened()).post("/admin/warm", data=sent, headers=headers)
+
+    assert (response.status, (await error(response))["code"]) == (status, "invalid_warm")
+    assert gateway.wished == []
+
+
+async def test_a_page_in_a_browser_cannot_have_prompts_warmed(
+    opened: Open, gateway: Gateway
+) -> None:
+    headers = {"content-type": "text/plain"}
+    response = await (await opened()).post("/admin/warm", data='{"request":{}}', headers=headers)
+
+    assert (response.status, gateway.wished) == (415, [])
+
+
+async def test_a_prompt_may_be_larger_than_a_purge(opened: Open, gateway: Gateway) -> None:
+    asked = {"model": "m", "messages": [{"role": "user", "content": "x" * (2 * MAX_BODY)}]}
+    response = await (await opened()).post("/admin/warm", json={"request": asked})
+
+    assert (response.status, len(gateway.wished)) == (200, 1)

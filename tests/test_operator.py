@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from proxy.core.entry import Key
+    from proxy.core.message import Arrival
+    from proxy.core.warming import Result
 
 KEY = "0123456789abcdef" * 4
 
@@ -38,8 +40,14 @@ async def unheard(request: str) -> bool:
     return False
 
 
+async def no_warming(asked: Arrival, node: str, everywhere: bool) -> list[Result]:
+    return []
+
+
 NUMBERS = {"workers": 2.0}
-OPERATIONS = Operations(lambda: True, bytes, lambda: NUMBERS, list, unknown, nothing, unheard)
+OPERATIONS = Operations(
+    lambda: True, bytes, lambda: NUMBERS, list, unknown, nothing, unheard, no_warming
+)
 
 
 class Running:
@@ -68,7 +76,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
     running = Running(tmp_path / "hotprefix.toml")
     numbers = {"workers": 2.0, "hit_ratio": 0.75, "tiers": {"disk": {"bytes": 1234567.0}}}
     operations = Operations(
-        lambda: True, bytes, lambda: numbers, list, unknown, running.purge, unheard
+        lambda: True, bytes, lambda: numbers, list, unknown, running.purge, unheard, no_warming
     )
     async with TestServer(application(operations, None)) as server:
         running.config.write_text(f"[admin]\nport = {server.port}\n")

@@ -15,6 +15,7 @@ from multidict import CIMultiDict
 
 from proxy.core.entry import Key
 from proxy.core.errors import RefusedError, answer
+from proxy.core.recorded import RecordError, recorded
 from proxy.ports import StoreError
 
 if TYPE_CHECKING:
@@ -22,7 +23,12 @@ if TYPE_CHECKING:
 
     from aiohttp.typedefs import Handler, Middleware
 
+    from proxy.core.message import Arrival
+    from proxy.core.warming import Result
+
 MAX_BODY: Final = 65536
+MAX_WARM: Final = 33554432
+"""Bytes of a request to be warmed."""
 
 _PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
 _OPEN: Final = frozenset(("/healthz", "/readyz"))
@@ -47,6 +53,9 @@ class Operations:
     """Forget one answer, or with None all; whether there was one. May raise StoreError."""
     feedback: Callable[[str], Awaitable[bool]]
     """The answer that a request was served by meaning was wrong; whether it is known which."""
+    warm: Callable[[Arrival, str, bool], Awaitable[Sequence[Result]]]
+    """Have a request's prompt computed: at the node that it would be sent to, at the named one, or
+    at all that serve it. May raise RecordError."""
 
 
 class _Purge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,7 +73,18 @@ class _Feedback(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Praise is not listened to: nothing would follow from it."""
 
 
-T = TypeVar("T", _Purge, _Feedback)
+class _Warm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The body of a wish to warm."""
+
+    request: msgspec.Raw
+    """As `recorded` reads it."""
+    key: str = ""
+    """The credential of the client whose request it is."""
+    node: str = ""
+    everywhere: bool = False
+
+
+T = TypeVar("T", _Purge, _Feedback, _Warm)
 
 
 def application(operations: Operations, token: str | None) -> web.Application:
@@ -84,6 +104,7 @@ def application(operations: Operations, token: str | None) -> web.Application:
     app.router.add_get("/admin/context/{id}", admin.context)
     app.router.add_post("/admin/purge", admin.purge)
     app.router.add_post("/admin/feedback", admin.feedback)
+    app.router.add_post("/admin/warm", admin.warm)
     return app
 
 
@@ -135,6 +156,17 @@ class _Admin:
             what = "No hit by meaning of that request is known (any more)."
             raise RefusedError(404, what, code="hit_not_found", param="request_id")
         return _json({"forgotten": True})
+
+    async def warm(self, request: web.Request) -> web.Response:
+        """Have a prompt computed before it is asked for."""
+        large = request.clone(client_max_size=MAX_WARM)
+        told = _read(large.content_type, await large.read(), _Warm)
+        try:
+            asked = recorded(bytes(told.request), told.key)
+            results = await self._do.warm(asked, told.node, told.everywhere)
+        except RecordError as error:
+            raise RefusedError(400, str(error), code="invalid_warm") from error
+        return _json({"pid": os.getpid(), "results": [msgspec.to_builtins(r) for r in results]})
 
 
 def _asked(content_type: str, body: bytes) -> Key | None:

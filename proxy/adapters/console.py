@@ -22,12 +22,18 @@ class ConsoleError(Exception):
 
 
 def ask(
-    admin: Admin, environment: Mapping[str, str], path: str, body: dict[str, str] | None = None
+    admin: Admin,
+    environment: Mapping[str, str],
+    path: str,
+    body: dict[str, str] | bytes | None = None,
+    *,
+    timeout: float = TIMEOUT,
 ) -> dict[str, Any]:
-    """What the admin port answers to a GET, or to a POST of `body`. Raises ConsoleError."""
+    """What the admin port answers to a GET, or to a POST of `body`, in JSON or to be written so.
+    Raises ConsoleError."""
     host = _ANY_ADDRESS.get(admin.host, admin.host)
     address = f"[{host}]" if ":" in host else host
-    data = None if body is None else json.dumps(body).encode()
+    data = json.dumps(body).encode() if isinstance(body, dict) else body
     request = urllib.request.Request(f"http://{address}:{admin.port}{path}", data)
     request.add_header("content-type", "application/json")
     if admin.token_env:
@@ -35,7 +41,7 @@ def ask(
     # An empty handler: HTTP_PROXY is for the world outside, and must not see the token.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(request, timeout=TIMEOUT) as response:
+        with opener.open(request, timeout=timeout) as response:
             answer = json.load(response)
     except urllib.error.HTTPError as error:
         raise ConsoleError(f"{error.code}: {_message(error)}") from error

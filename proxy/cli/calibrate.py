@@ -43,7 +43,6 @@ def run(args: argparse.Namespace) -> int:
     """Print the table; 1 where the file cannot be read or the embedder does not work."""
     # Heavy, and no other command's.
     from semantic.calibrate import LineError, PlotError, calibrate, plot
-
     from semantic.embed.port import EmbedderError
 
     try:

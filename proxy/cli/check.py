@@ -70,7 +70,7 @@ def _table(table: msgspec.Struct, path: str, environment: Mapping[str, str]) -> 
     values = {field.name: getattr(table, field.name) for field in msgspec.structs.fields(table)}
     nested = {name: value for name, value in values.items() if _is_nested(value)}
     for name, value in values.items():
-        if name not in nested:
+        if name not in nested and value is not None:
             shown = masked(value) if (path, name) == ("cache.redis", "url") else value
             yield f"{name} = {_literal(shown)}{_remark(name, value, environment)}"
     for name, value in nested.items():

@@ -69,6 +69,8 @@ def changes(event: Event) -> tuple[Change, ...]:
             )
         case events.NodeMeasured() | events.NodeTurned() | events.PrefixReported():
             return _of_node(event)
+        case events.Warmed() | events.WarmUsed():
+            return _warmed(event)
         case _:
             counted = _counted(event)
             return () if counted is None else (counted,)
@@ -95,6 +97,18 @@ def _of_node(
                 Count("prefix_tokens_total", (node, "reported"), reported),
                 Count("prefix_tokens_total", (node, "prompt"), prompt),
             )
+
+
+def _warmed(event: events.Warmed | events.WarmUsed) -> tuple[Change, ...]:
+    match event:
+        case events.Warmed(node, outcome, tokens, money):
+            return (
+                Count("warm_calls_total", (node, outcome)),
+                Count("warm_tokens_total", (node, "spent"), tokens),
+                Count("warm_money_total", (node,), money),
+            )
+        case events.WarmUsed(node, tokens):
+            return (Count("warm_tokens_total", (node, "saved"), tokens),)
 
 
 def _counted(event: Event) -> Count | None:

@@ -183,6 +183,23 @@ class PrefixReported(msgspec.Struct, frozen=True, gc=False):
     prompt: int
 
 
+class Warmed(msgspec.Struct, frozen=True, gc=False):
+    """A shadow call is over, or was not made. `outcome`: one word of a closed set. `tokens`:
+    computed for it; `money`: spent on it, by the provider's rules."""
+
+    node: str
+    outcome: str
+    tokens: int = 0
+    money: float = 0.0
+
+
+class WarmUsed(msgspec.Struct, frozen=True, gc=False):
+    """The first request found what was warmed: tokens that it need not wait for."""
+
+    node: str
+    tokens: int
+
+
 class Retried(msgspec.Struct, frozen=True, gc=False):
     """A request goes to a further node; `allowed` False: there was no budget for that."""
 
@@ -317,6 +334,8 @@ Event: TypeAlias = (
     | NodeTurned
     | Routed
     | PrefixReported
+    | Warmed
+    | WarmUsed
     | Retried
     | Shed
     | Degraded

@@ -90,6 +90,9 @@ FAMILIES: Final = {
     "prefix_tokens_total": Family(
         "Prompts whose nodes told what they had kept: thought, told, and all.", ("node", "kind")
     ),
+    "warm_calls_total": Family("Shadow calls, made or refused.", ("node", "outcome")),
+    "warm_tokens_total": Family("Tokens computed for warming, and found warm.", ("node", "kind")),
+    "warm_money_total": Family("What shadow calls cost, by the providers' rules.", ("node",)),
     "upstream_limit": Family("Calls that a node may have at once.", ("node",), gauge=True),
     "upstream_running": Family("Calls that a node has now.", ("node",), gauge=True),
     "upstream_waiting": Family("Requests that wait for a node.", ("node",), gauge=True),

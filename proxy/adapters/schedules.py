@@ -1,0 +1,103 @@
+"""The times of the warming schedules, as cron writes them, and the requests in their files."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, tzinfo
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from cronsim import CronSim, CronSimError
+from proxy.config import ConfigError, UnsetError
+from proxy.core.events import Warmed
+from proxy.core.recorded import RecordError, recorded
+from proxy.warmer import Errand
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from proxy.config import Schedule, Warming
+    from proxy.core.message import Arrival
+    from proxy.ports import Clock, Emit
+
+
+class Schedules:
+    """Says what is due. A time at which nobody asked is not made up for."""
+
+    def __init__(
+        self, settings: Warming, environ: Mapping[str, str], clock: Clock, emit: Emit
+    ) -> None:
+        """Raises: ConfigError."""
+        self._clock, self._emit = clock, emit
+        self._zone = zone(settings)
+        self._tables = settings.schedule
+        self._keys = [_key(one, i, environ) for i, one in enumerate(settings.schedule)]
+        self._next = [_next(one, i, self._now()) for i, one in enumerate(settings.schedule)]
+
+    def due(self) -> list[Errand]:
+        """What has become due since it was last asked."""
+        found, now = [], self._now()
+        for i, one in enumerate(self._tables):
+            at = self._next[i]
+            if at is not None and at <= now:
+                self._next[i] = _next(one, i, now)
+                name = f"warm\0{one.cron}\0{one.file}\0{at.timestamp():.0f}".encode()
+                found.append(Errand(name, partial(self._read, one.file, self._keys[i])))
+        return found
+
+    async def _read(self, file: str, key: str) -> list[Arrival]:
+        """What can be read; what cannot is counted."""
+        try:
+            text = await asyncio.to_thread(_contents, file)
+        except OSError:
+            self._emit(Warmed("", "unreadable"))
+            return []
+        found = []
+        for line in text.splitlines():
+            if line.strip():
+                try:
+                    found.append(recorded(line, key))
+                except RecordError:
+                    self._emit(Warmed("", "unreadable"))
+        return found
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock.now(), self._zone)
+
+    def __repr__(self) -> str:
+        return f"<Schedules {len(self._tables)}>"
+
+
+def _contents(file: str) -> bytes:
+    return Path(file).expanduser().read_bytes()
+
+
+def zone(settings: Warming) -> tzinfo:
+    """Raises: ConfigError."""
+    if settings.timezone == "UTC":
+        return UTC  # without asking the system, which may know no zones
+    try:
+        return ZoneInfo(settings.timezone)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        told = f"expected a time zone such as UTC or Asia/Shanghai, got {settings.timezone!r}"
+        raise ConfigError(f"{told} - at `$.warming.timezone`") from error
+
+
+def _next(table: Schedule, index: int, now: datetime) -> datetime | None:
+    """The next time after now; None: there is none. Raises: ConfigError."""
+    try:
+        return next(CronSim(table.cron, now), None)
+    except CronSimError as error:
+        where = f"$.warming.schedule[{index}].cron"
+        raise ConfigError(f"not a cron expression: {error} - at `{where}`") from error
+
+
+def _key(table: Schedule, index: int, environ: Mapping[str, str]) -> str:
+    if not table.key_env:
+        return ""
+    if not (value := environ.get(table.key_env)):
+        where = f"$.warming.schedule[{index}].key_env"
+        raise UnsetError(f"the variable {table.key_env} is not set - at `{where}`")
+    return value

@@ -1,0 +1,48 @@
+"""What is computed before it is asked for, put together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from proxy.adapters.schedules import Schedules
+from proxy.core.prefix import Prompt, prompt
+from proxy.core.providers import Providers
+from proxy.shadows import Shadows
+from proxy.warmer import Warmer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from proxy.company import Company
+    from proxy.core.context import Hints
+    from proxy.core.request import Request
+    from proxy.core.rules import Rules
+    from proxy.fleet import Fleet
+    from proxy.ports import Emit
+    from proxy.storage import Site
+    from proxy.warmer import Errand
+
+
+def warming(site: Site, rules: Rules, company: Company, fleet: Fleet, emit: Emit) -> Warmer:
+    """One worker's. The company must have been joined."""
+    config, settings, clock = site.config, site.config.warming, site.clock
+
+    def prompted(body: bytes, request: Request, hints: Hints) -> Prompt | None:
+        return prompt(body, request, rules, hints)
+
+    shadows = Shadows(
+        fleet,
+        Providers(config),
+        company.leases,
+        settings=settings,
+        prompted=prompted,
+        stripped=rules.control_names,
+        zone=config.zone.name,
+        share=1 / config.server.workers,
+        clock=clock,
+        emit=emit,
+    )
+    due: Callable[[], Sequence[Errand]] = tuple
+    if settings.mode == "on" and company.first:
+        due = Schedules(settings, site.environ, clock, emit).due
+    return Warmer(shadows, rules, settings=settings, prompted=prompted, due=due, clock=clock)

@@ -1,0 +1,250 @@
+"""Shadow calls: a node is made to compute a prompt that nobody waits for.
+
+Once at a time for each prompt, zone and life of a node's cache; in steps; given up for any request
+that comes; within a budget. What a node answers is read and thrown away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from blake3 import blake3
+
+from proxy.answering import skimmed
+from proxy.core import shadow
+from proxy.core.cached import counts
+from proxy.core.context import Hints
+from proxy.core.events import Warmed, WarmUsed
+from proxy.core.purse import Allowance
+from proxy.core.rewrite import call
+from proxy.core.savings import Savings
+from proxy.core.warming import SLACK, Result, Target, barred, cost
+from proxy.ports import UpstreamError
+from proxy.tasks import off_loop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from proxy.config import Warming
+    from proxy.core.prefix import Prompt
+    from proxy.core.providers import Providers, Rule
+    from proxy.core.request import Request
+    from proxy.fleet import Fleet
+    from proxy.node import Node
+    from proxy.ports import Clock, Emit, Leases
+
+KEPT_FOR: Final = 2.0
+"""Seconds for which a prompt's lease outlives its call: until the others know that it is held."""
+_RETRY: Final = 0.5
+"""Seconds after which a node that was busy may be idle."""
+_OUTCOMES: Final = {"interrupted": "cancelled", "timeout": "timeout", "status": "refused"}
+"""By the kind of the error; any other is a failure of the node's."""
+_NOT_CACHED: Final = ("x-cache", "off")
+"""For an upstream that is a gateway like this one."""
+
+
+class StoppedError(Exception):
+    """It goes no further."""
+
+    def __init__(self, outcome: str, again: float = 0.0) -> None:
+        super().__init__(outcome)
+        self.outcome, self.again = outcome, again
+
+
+@dataclass(slots=True)
+class _Work:
+    """A prompt on its way to being held by a node."""
+
+    node: Node
+    target: Target
+    rule: Rule
+    epoch: int
+    digests: frozenset[bytes]
+    money: float
+    """Of one call, by the rules."""
+    calls: int = 0
+    spent: int = 0
+    interrupt: Callable[[], None] = lambda: None
+
+
+class Shadows:
+    """Those of one worker."""
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        providers: Providers,
+        leases: Leases,
+        *,
+        settings: Warming,
+        prompted: Callable[[bytes, Request, Hints], Prompt | None],
+        stripped: frozenset[str],
+        zone: str,
+        share: float = 1.0,
+        clock: Clock,
+        emit: Emit,
+    ) -> None:
+        """`prompted`, `stripped`: as for `Origin`. `share`: of the gateway's budget."""
+        self.fleet, self.zone = fleet, zone
+        self.providers, self._leases, self._settings = providers, leases, settings
+        self._prompted, self._stripped = prompted, stripped
+        self._clock, self._emit = clock, emit
+        most = settings.tokens_per_minute * share
+        self._allowance = Allowance(most, settings.money_per_day * share)
+        self._chunk = max(1, min(settings.chunk_tokens, int(most) - SLACK))
+        self._running: dict[tuple[str, int, bytes], _Work] = {}
+        self._leaving: list[tuple[float, bytes]] = []
+        self._savings = Savings()
+        fleet.router.reports = self._reported
+
+    def barred(self, node: Node, target: Target) -> str:
+        """Why the rules of its provider, or ours, forbid it; empty: they do not."""
+        rule = self.providers.rule(node.name, target.request.model)
+        return barred(rule, target, paid=self._settings.paid)
+
+    def held(self, node: Node, prompt: Prompt) -> int:
+        """Tokens of it that the node is thought to hold."""
+        return prompt.held(self.fleet.router.prefixes.depths([node.name], prompt.chain)[0])
+
+    def idle(self, node: Node, target: Target) -> bool:
+        """Whether the node is well and, unless it is paid, has nothing else to do."""
+        request, fleet = target.request, self.fleet
+        paid = self.providers.rule(node.name, request.model).paid
+        free = paid or (node.shadow is None and fleet.router.quiet(node))
+        return free and fleet.well(node, request.model, request.tenant)
+
+    def coming(self, prompt: Prompt) -> None:
+        """A request comes: what is warmed of its prompt is left to it."""
+        if not self._running:
+            return
+        digests = {boundary.digest for boundary in prompt.chain}
+        for work in self._running.values():
+            if not work.digests.isdisjoint(digests):
+                work.interrupt()
+
+    async def settle(self) -> None:
+        """Give back the leases whose time is over."""
+        mono = self._clock.mono()
+        over = [name for due, name in self._leaving if due <= mono]
+        self._leaving = [(due, name) for due, name in self._leaving if due > mono]
+        for name in over:
+            await self._leases.release(name)
+
+    async def hold(self, name: bytes, seconds: float) -> bool:
+        """Take a lease for so long at least; False: another has it."""
+        if isinstance(await self._leases.acquire(name), str):
+            return False
+        self._leaving.append((self._clock.mono() + seconds, name))
+        return True
+
+    async def warm(self, node: Node, target: Target, *, renewed: bool = False) -> Result:
+        """Make the node compute it, if nothing speaks against that. `renewed`: a provider keeps it
+        still, and shall go on."""
+        rule, prompt = self.providers.rule(node.name, target.request.model), target.prompt
+        money = cost(rule, prompt.tokens, held=prompt.tokens if renewed else 0)
+        epoch, digests = self._epoch(node), frozenset(one.digest for one in prompt.chain)
+        work = _Work(node, target, rule, epoch, digests, money)
+        outcome, again = "held", 0.0
+        try:
+            if why := self.barred(node, target):
+                raise StoppedError(why)
+            await self._alone(work)
+            outcome = "warmed" if work.calls else outcome
+        except StoppedError as stop:
+            outcome, again = stop.outcome, stop.again
+        if not work.calls:
+            self._emit(Warmed(node.name, outcome))
+        return Result(node.name, outcome, prompt.tokens, work.spent, again)
+
+    async def _alone(self, work: _Work) -> None:
+        """Single-flight, here and among the gateways of the zone."""
+        digest = work.target.prompt.chain[-1].digest
+        name = work.node.name, work.epoch, digest
+        if name in self._running:
+            raise StoppedError("elsewhere", _RETRY)
+        self._running[name] = work
+        try:
+            lease = blake3(f"warm\0{self.zone}\0{work.node.name}\0".encode() + digest).digest()
+            if not await self.hold(lease, inf):
+                raise StoppedError("elsewhere", _RETRY)
+            try:
+                await self._step_by_step(work)
+            finally:
+                due = self._clock.mono() + KEPT_FOR
+                self._leaving = [(due if n == lease else at, n) for at, n in self._leaving]
+        finally:
+            del self._running[name]
+
+    async def _step_by_step(self, work: _Work) -> None:
+        prompt, own = work.target.prompt, not (work.rule.paid or work.rule.ttl)
+        total = prompt.tokens
+        done = self.held(work.node, prompt) if own else 0
+        while done < total - SLACK or (not own and not work.calls):
+            last = not own or total - done <= self._chunk + SLACK
+            goal = total if last else done + self._chunk
+            await self._step(work, goal, goal - done)
+            done = goal
+        if work.spent:
+            self._savings.await_(work.node.name, prompt.chain[-1].digest, work.spent)
+
+    async def _step(self, work: _Work, goal: int, new: int) -> None:
+        """One call, up to `goal` tokens of the prompt, of which so many are new."""
+        arrival, request, prompt = work.target
+        if not self.idle(work.node, work.target):
+            raise StoppedError("busy", _RETRY)
+        if pause := self._allowance.take(new, work.money, self._clock.mono()):
+            raise StoppedError("budget", pause)
+        body = arrival.body
+        if goal < prompt.tokens:
+            body = shadow.shortened(body, request.endpoint, goal) or body
+        part = await off_loop(len(body), self._prompted, body, request, Hints())
+        work.calls += 1
+        try:
+            told = counts(await self._asked(work, body))
+        except StoppedError as stop:
+            self._spent(work, stop.outcome, new, work.money)
+            raise
+        spent = new if told is None else told[1] - told[0]
+        money = work.money if told is None else cost(work.rule, told[1], held=told[0])
+        self._allowance.owe(spent - new, money - work.money, self._clock.mono())
+        gone = self._epoch(work.node) != work.epoch
+        self._spent(work, "void" if gone else "warmed", spent, money)
+        if gone:  # it began anew meanwhile, and holds nothing of this
+            raise StoppedError("void", _RETRY)
+        pairs = zip(prompt.chain, () if part is None else part.chain, strict=False)
+        depth = sum(one.digest == other.digest for one, other in pairs)
+        self.fleet.router.warmed(work.node, prompt.chain[:depth])
+
+    def _epoch(self, node: Node) -> int:
+        return self.fleet.router.prefixes.stats(node.name)[3]
+
+    def _spent(self, work: _Work, outcome: str, tokens: int, money: float) -> None:
+        work.spent += tokens
+        self._emit(Warmed(work.node.name, outcome, tokens, money))
+
+    async def _asked(self, work: _Work, body: bytes) -> bytes:
+        """The edges of the node's answer. Raises: StoppedError."""
+        arrival, request, _ = work.target
+        form = shadow.whole(body, request.endpoint, work.rule)
+        if form is None:
+            raise StoppedError("refused")
+        sent = call(arrival, request, form, work.node.credential, self._stripped, ask_usage=False)
+        sent = msgspec.structs.replace(sent, headers=(*sent.headers, _NOT_CACHED))
+        try:
+            limit, own = float(self._settings.timeout), not work.rule.paid
+            async with work.node.shadowed(limit, gives_way=own) as work.interrupt:
+                return await skimmed(await work.node.upstream.send(sent))
+        except UpstreamError as error:
+            outcome = _OUTCOMES.get(error.kind, "failed")
+            raise StoppedError(outcome, _RETRY if outcome == "cancelled" else 0.0) from error
+
+    def _reported(self, node: str, prompt: Prompt, told: int) -> None:
+        """A node said how many tokens of a request's prompt it had kept."""
+        if saved := self._savings.found(node, prompt.chain, told):
+            self._emit(WarmUsed(node, saved))
+
+    def __repr__(self) -> str:
+        return f"<Shadows {len(self._running)} running, {self._allowance!r}>"
