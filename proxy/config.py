@@ -302,6 +302,8 @@ class Warming(_Table, frozen=True):
     """Requests that must have begun with it before it is warmed unasked."""
     copies: Annotated[int, msgspec.Meta(ge=1)] = 1
     """Nodes of this zone that shall hold it: with two, one may fail."""
+    standby: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Nodes of each other zone that shall hold it, for the time when this one fails."""
     chunk_tokens: Annotated[int, msgspec.Meta(ge=256)] = 8192
     """A longer prompt is computed in steps of this size, so that nobody waits for all of it."""
     timeout: Timeout = Timeout(60)

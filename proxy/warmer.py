@@ -119,17 +119,23 @@ class Warmer:
         for habit in self.habits.frequent():
             if habit.target is not None:
                 rate = habit.uses.rate(now, ahead=_AHEAD)
-                spots = list(self._spots(habit, habit.target))
-                wanted.append(Wanted(habit.digest, habit.tokens, rate, spots))
-        return plan(wanted, copies=self._settings.copies)
+                for zone, nodes in self._zones(habit.target).items():
+                    near = zone == self._shadows.zone
+                    copies = self._settings.copies if near else self._settings.standby
+                    spots = list(self._spots(habit, habit.target, nodes)) if copies else []
+                    wanted.append(Wanted(habit.digest, habit.tokens, rate, spots, copies))
+        return plan(wanted)
 
-    def _spots(self, habit: Habit, target: Target) -> Iterator[Spot]:
-        """The nodes of this zone that it could be computed at, the best one first. What a node that
-        is out may still hold is of no use."""
-        near = [one for one in self._serving(target.request) if one.zone == self._shadows.zone]
-        nodes = [one for one in near if one.health.takes and self._ours(one, target)]
-        if not nodes:
-            return
+    def _zones(self, target: Target) -> dict[str, list[Node]]:
+        """The nodes that it may be computed at. What one that is out still holds is of no use."""
+        zones: dict[str, list[Node]] = {}
+        for node in self._serving(target.request):
+            if node.health.takes and self._ours(node, target):
+                zones.setdefault(node.zone, []).append(node)
+        return zones
+
+    def _spots(self, habit: Habit, target: Target, nodes: Sequence[Node]) -> Iterator[Spot]:
+        """These nodes, the one first that the prompt would be sent to."""
         best, mono = self._best(nodes, target), self._clock.mono()
         for node in sorted(nodes, key=lambda one: one is not best):
             yield Spot(

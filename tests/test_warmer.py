@@ -162,6 +162,24 @@ async def test_a_node_of_another_zone_is_left_alone() -> None:
     assert hearth.outcomes() == []
 
 
+async def test_a_standby_zone_is_kept_warm_where_that_is_wanted() -> None:
+    """One node of it, as told, beside the one here that has it anyway."""
+    settings = ON + "standby = 1\n"
+    hearth = Hearth(*(FakeUpstream(OK) for _ in range(3)), settings=settings)
+    for node in hearth.nodes[1:]:
+        node.zone = "far"
+    task = hearth.running()
+    hearth.nodes[1].queued = hearth.nodes[2].queued = 1e9
+    await used(hearth)
+    hearth.nodes[1].queued = hearth.nodes[2].queued = 0.0
+    await hearth.look(4)
+    task.cancel()
+
+    assert len(hearth.upstreams[0].calls) == 3
+    assert hearth.outcomes() == ["warmed"]
+    assert sum(len(one.calls) for one in hearth.upstreams[1:]) == 1
+
+
 async def test_what_nobody_will_ask_for_is_let_go() -> None:
     """Three uses in a minute, and then none for half a day."""
     hearth = Hearth(settings=ON)

@@ -75,6 +75,8 @@ class Wanted(NamedTuple):
     """Uses a second to be expected."""
     spots: Sequence[Spot]
     """The node that would be asked for it first."""
+    copies: int = 1
+    """Of these, how many shall hold it."""
 
 
 class Shadow(NamedTuple):
@@ -129,10 +131,9 @@ def kept(spot: Spot, tokens: int) -> bool:
     return fresh and spot.held >= tokens - SLACK
 
 
-def plan(wanted: Iterable[Wanted], *, copies: int) -> list[Shadow]:
-    """What to warm now, at most one prompt for each node, the most worth first. `copies`: nodes
-    that shall hold a prompt."""
-    found = [shadow for one in wanted for shadow in _missing(one, copies)]
+def plan(wanted: Iterable[Wanted]) -> list[Shadow]:
+    """What to warm now, at most one prompt for each node, the most worth first."""
+    found = [shadow for one in wanted for shadow in _missing(one)]
     taken: set[str] = set()
     chosen = []
     for shadow in sorted(found, key=lambda one: -one.gain):
@@ -142,9 +143,9 @@ def plan(wanted: Iterable[Wanted], *, copies: int) -> list[Shadow]:
     return chosen
 
 
-def _missing(one: Wanted, copies: int) -> list[Shadow]:
+def _missing(one: Wanted) -> list[Shadow]:
     """The calls by which as many nodes hold it as shall."""
-    short = copies - sum(kept(spot, one.tokens) for spot in one.spots)
+    short = one.copies - sum(kept(spot, one.tokens) for spot in one.spots)
     made: list[Shadow] = []
     for spot in one.spots:
         if len(made) >= short:

@@ -92,16 +92,18 @@ def test_what_is_kept_may_lack_its_last_block_and_not_more_time(
     assert kept(Spot("a", rule, held, since), 4000) == there
 
 
-def wanted(*spots: Spot, digest: bytes = b"p", tokens: int = 4000, rate: float = OFTEN) -> Wanted:
-    return Wanted(digest, tokens, rate, spots)
+def wanted(
+    *spots: Spot, digest: bytes = b"p", tokens: int = 4000, rate: float = OFTEN, copies: int = 1
+) -> Wanted:
+    return Wanted(digest, tokens, rate, spots, copies)
 
 
 def spot(node: str, **more: Any) -> Spot:
     return Spot(node, more.pop("rule", ENGINE), **more)
 
 
-def planned(*all_of_them: Wanted, copies: int = 1) -> list[tuple[bytes, str]]:
-    return [(one.digest, one.node) for one in plan(all_of_them, copies=copies)]
+def planned(*all_of_them: Wanted) -> list[tuple[bytes, str]]:
+    return [(one.digest, one.node) for one in plan(all_of_them)]
 
 
 HELD = {"held": 4000, "since": 1.0}
@@ -122,7 +124,7 @@ HELD = {"held": 4000, "since": 1.0}
 def test_so_many_nodes_hold_it_as_shall(
     spots: Sequence[Spot], copies: int, nodes: list[str]
 ) -> None:
-    assert planned(wanted(*spots), copies=copies) == [(b"p", node) for node in nodes]
+    assert planned(wanted(*spots, copies=copies)) == [(b"p", node) for node in nodes]
 
 
 def test_a_node_is_given_one_prompt_the_one_that_is_worth_most() -> None:
@@ -151,15 +153,16 @@ lists = st.lists(
         st.integers(1, 5000),
         st.floats(0, 10),
         st.lists(spots, max_size=4, unique_by=lambda one: one.node),
+        st.integers(0, 3),
     ),
     max_size=6,
     unique_by=lambda one: one.digest,
 )
 
 
-@given(lists, st.integers(1, 3))
-def test_no_plan_asks_a_busy_node_or_one_twice(these: list[Wanted], copies: int) -> None:
-    made = plan(these, copies=copies)
+@given(lists)
+def test_no_plan_asks_a_busy_node_or_one_twice(these: list[Wanted]) -> None:
+    made = plan(these)
     idle = {(one.digest, s.node) for one in these for s in one.spots if s.idle}
 
     assert {(one.digest, one.node) for one in made} <= idle
