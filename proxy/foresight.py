@@ -8,6 +8,7 @@ from proxy.adapters.schedules import Schedules
 from proxy.core.prefix import Prompt, prompt
 from proxy.core.providers import Providers
 from proxy.shadows import Shadows
+from proxy.tenure import Tenure
 from proxy.warmer import Warmer
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def warming(site: Site, rules: Rules, company: Company, fleet: Fleet, emit: Emit
     shadows = Shadows(
         fleet,
         Providers(config),
-        company.leases,
+        Tenure(company.leases, clock),
         settings=settings,
         prompted=prompted,
         stripped=rules.control_names,

@@ -101,10 +101,12 @@ class Habits:
             habit = pending.habit
             if habit.target is not None or self._known.get(habit.digest) is not habit:
                 continue
-            habit.target = await off_loop(len(pending.arrival.body), self._cut, pending)
-            habit.refused = habit.target is None
-            if habit.target is not None:
-                self._keep(habit, len(habit.target.arrival.body))
+            target = await off_loop(len(pending.arrival.body), self._cut, pending)
+            if target is None or len(target.arrival.body) > self._settings.max_bytes:
+                habit.refused = True
+                continue
+            habit.target = target
+            self._keep(habit, len(target.arrival.body))
 
     def frequent(self) -> Iterator[Habit]:
         """Some of those that were used often enough; all of them, one look after the other."""

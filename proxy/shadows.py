@@ -7,7 +7,6 @@ that comes; within a budget. What a node answers is read and thrown away.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -34,7 +33,8 @@ if TYPE_CHECKING:
     from proxy.core.request import Request
     from proxy.fleet import Fleet
     from proxy.node import Node
-    from proxy.ports import Clock, Emit, Leases
+    from proxy.ports import Clock, Emit
+    from proxy.tenure import Tenure
 
 KEPT_FOR: Final = 2.0
 """Seconds for which a prompt's lease outlives its call: until the others know that it is held."""
@@ -77,7 +77,7 @@ class Shadows:
         self,
         fleet: Fleet,
         providers: Providers,
-        leases: Leases,
+        tenure: Tenure,
         *,
         settings: Warming,
         prompted: Callable[[bytes, Request, Hints], Prompt | None],
@@ -89,15 +89,15 @@ class Shadows:
     ) -> None:
         """`prompted`, `stripped`: as for `Origin`. `share`: of the gateway's budget."""
         self.fleet, self.zone = fleet, zone
-        self.providers, self._leases, self._settings = providers, leases, settings
+        self.providers, self.tenure, self._settings = providers, tenure, settings
         self._prompted, self._stripped = prompted, stripped
         self._clock, self._emit = clock, emit
         most = settings.tokens_per_minute * share
         self._allowance = Allowance(most, settings.money_per_day * share)
         self._chunk = max(1, min(settings.chunk_tokens, int(most) - SLACK))
         self._running: dict[tuple[str, int, bytes], _Work] = {}
-        self._leaving: list[tuple[float, bytes]] = []
         self._savings = Savings()
+        self._closed = False
         fleet.router.reports = self._reported
 
     def barred(self, node: Node, target: Target) -> str:
@@ -125,20 +125,11 @@ class Shadows:
             if not work.digests.isdisjoint(digests):
                 work.interrupt()
 
-    async def settle(self) -> None:
-        """Give back the leases whose time is over."""
-        mono = self._clock.mono()
-        over = [name for due, name in self._leaving if due <= mono]
-        self._leaving = [(due, name) for due, name in self._leaving if due > mono]
-        for name in over:
-            await self._leases.release(name)
-
-    async def hold(self, name: bytes, seconds: float) -> bool:
-        """Take a lease for so long at least; False: another has it."""
-        if isinstance(await self._leases.acquire(name), str):
-            return False
-        self._leaving.append((self._clock.mono() + seconds, name))
-        return True
+    def close(self) -> None:
+        """The gateway ends: give up what runs, and begin nothing more."""
+        self._closed = True
+        for work in self._running.values():
+            work.interrupt()
 
     async def warm(self, node: Node, target: Target, *, renewed: bool = False) -> Result:
         """Make the node compute it, if nothing speaks against that. `renewed`: a provider keeps it
@@ -168,13 +159,12 @@ class Shadows:
         self._running[name] = work
         try:
             lease = blake3(f"warm\0{self.zone}\0{work.node.name}\0".encode() + digest).digest()
-            if not await self.hold(lease, inf):
+            if not await self.tenure.take(lease):
                 raise StoppedError("elsewhere", _RETRY)
             try:
                 await self._step_by_step(work)
             finally:
-                due = self._clock.mono() + KEPT_FOR
-                self._leaving = [(due if n == lease else at, n) for at, n in self._leaving]
+                self.tenure.leave(lease, KEPT_FOR)
         finally:
             del self._running[name]
 
@@ -193,7 +183,7 @@ class Shadows:
     async def _step(self, work: _Work, goal: int, new: int) -> None:
         """One call, up to `goal` tokens of the prompt, of which so many are new."""
         arrival, request, prompt = work.target
-        if not self.idle(work.node, work.target):
+        if self._closed or not self.idle(work.node, work.target):
             raise StoppedError("busy", _RETRY)
         if pause := self._allowance.take(new, work.money, self._clock.mono()):
             raise StoppedError("budget", pause)

@@ -102,16 +102,23 @@ class Warmer:
 
     async def run(self) -> None:
         """Look again and again, until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            while True:
-                await self._clock.sleep(EVERY)
-                await self._shadows.settle()
-                for errand in self._due():
-                    group.create_task(self._done(errand))
-                if self.learns:
-                    await self.habits.learn()
-                    for one in self.planned():
-                        group.create_task(self._made(one))
+        try:
+            async with asyncio.TaskGroup() as group:
+                while True:
+                    await self._clock.sleep(EVERY)
+                    await self._look(group)
+        except asyncio.CancelledError:
+            self._shadows.close()  # those on demand too: nobody shall wait for them
+            raise
+
+    async def _look(self, group: asyncio.TaskGroup) -> None:
+        await self._shadows.tenure.settle()
+        for errand in self._due():
+            group.create_task(self._done(errand))
+        if self.learns:
+            await self.habits.learn()
+            for one in self.planned():
+                group.create_task(self._made(one))
 
     def planned(self) -> list[Shadow]:
         """What is worth a call now."""
@@ -197,7 +204,7 @@ class Warmer:
 
     async def _done(self, errand: Errand) -> None:
         """All prompts of an errand, one after the other, unless another gateway does it."""
-        if not await self._shadows.hold(blake3(errand.name).digest(), _SHARED):
+        if not await self._shadows.tenure.take(blake3(errand.name).digest(), _SHARED):
             return
         for arrival in await errand.read():
             until = self._clock.mono() + _PATIENCE

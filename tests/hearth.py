@@ -18,6 +18,7 @@ from proxy.fleet import Fleet
 from proxy.node import Node
 from proxy.router import Router
 from proxy.shadows import Shadows
+from proxy.tenure import Tenure
 from proxy.warmer import EVERY, Warmer
 from tests.asking import RULES, arrival, lookup
 from tests.fakes import Answer, FakeClock, FakeUpstream, settle
@@ -80,7 +81,7 @@ class Hearth:
         self.shadows = Shadows(
             self.fleet,
             Providers(config),
-            leases or NoLeases(),
+            Tenure(leases or NoLeases(), self.clock),
             settings=config.warming,
             prompted=self.prompted,
             stripped=rules.control_names,

@@ -41,7 +41,7 @@ from tests.asking import RULES, arrival, chat
 from tests.fakes import EVENTS, JSON, Answer, FakeClock, FakeSemantic, FakeStore, FakeUpstream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from proxy.config import Static
     from proxy.core.entry import Key
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from proxy.core.rules import Rules
     from proxy.meaning import Meanings
     from proxy.ports import Leases, Peers, Store
+    from proxy.warmer import Warmer
     from tests.fakes import Piece
 
 # No jitter: a test says when something is no longer fresh.
@@ -137,8 +138,10 @@ class Stage:
         keeping: Keeping = KEEPING,
         clock: FakeClock | None = None,
         semantic: FakeSemantic | None = None,
+        warmer: Callable[[Fleet], Warmer] | None = None,
     ) -> None:
-        """`below`: the share of hits that is too low. `clock`: one that several stages go by."""
+        """`below`: the share of hits that is too low. `clock`: one that several stages go by.
+        `warmer`: makes one for the fleet."""
         self.clock = clock or FakeClock()
         self.keeping = keeping
         self.events: list[Event] = []
@@ -155,6 +158,7 @@ class Stage:
         self.flights = Flights(self.events.append, limit=limit)
         self.node = Node("gpu", self.upstream)
         self.fleet = Fleet([self.node], self.clock, self.events.append)
+        self.warmer = None if warmer is None else warmer(self.fleet)
         self.unkept, self.paused = Marks(100, self.clock, 120.0), Marks(100, self.clock)
         self.strain = Strain(below, lambda: self.saturated, self.clock)
         self.saturated = False
@@ -194,6 +198,7 @@ class Stage:
             self.quotas,
             prompted=lambda body, request, hints: prompt(body, request, rules, hints),
             stripped=names,
+            warmer=self.warmer,
             clock=clock,
             emit=emit,
         )

@@ -228,7 +228,7 @@ async def test_two_gateways_warm_a_prompt_once() -> None:
     first_outcome = await first
     held = await pair[1].warmed(conversation())  # it has not heard of it yet
     clock.advance(3)
-    await pair[0].shadows.settle()
+    await pair[0].shadows.tenure.settle()
 
     assert (first_outcome, second, held) == ("warmed", "elsewhere", "elsewhere")
     assert await pair[1].warmed(conversation()) == "warmed"
@@ -386,6 +386,19 @@ async def test_a_paid_provider_has_room_for_a_shadow_call_beside_requests() -> N
     assert await hearth.warmed(MARKED) == "warmed"
     assert len(hearth.upstreams[0].calls) == 2
     asked.cancel()
+
+
+async def test_at_the_end_nobody_waits_for_a_shadow_call() -> None:
+    hearth = waiting()
+    run = hearth.running()
+    task = asyncio.create_task(hearth.warmed(conversation()))
+    await settle()
+    run.cancel()
+    await settle()
+
+    assert task.done()
+    assert await hearth.warmed(conversation()) == "busy"
+    assert hearth.upstreams[0].answering == 0
 
 
 async def test_a_node_is_named_or_all_are_warmed() -> None:
