@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from proxy.adapters.ledger import Ledger
 from proxy.adapters.schedules import Schedules
 from proxy.core.prefix import Prompt, prompt
 from proxy.core.providers import Providers
+from proxy.core.purse import DAY, MINUTE, Allowance, Purse
+from proxy.environment import disk_path
 from proxy.shadows import Shadows
 from proxy.tenure import Tenure
 from proxy.warmer import Warmer
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 
     from proxy.company import Company
     from proxy.core.context import Hints
+    from proxy.core.purse import Budget
     from proxy.core.request import Request
     from proxy.core.rules import Rules
     from proxy.fleet import Fleet
@@ -31,6 +35,7 @@ def warming(site: Site, rules: Rules, company: Company, fleet: Fleet, emit: Emit
     def prompted(body: bytes, request: Request, hints: Hints) -> Prompt | None:
         return prompt(body, request, rules, hints)
 
+    tokens = settings.tokens_per_minute / config.server.workers
     shadows = Shadows(
         fleet,
         Providers(config),
@@ -39,7 +44,7 @@ def warming(site: Site, rules: Rules, company: Company, fleet: Fleet, emit: Emit
         prompted=prompted,
         stripped=rules.control_names,
         zone=config.zone.name,
-        share=1 / config.server.workers,
+        allowance=Allowance(Purse(tokens, MINUTE), _money(site)),
         clock=clock,
         emit=emit,
     )
@@ -47,3 +52,15 @@ def warming(site: Site, rules: Rules, company: Company, fleet: Fleet, emit: Emit
     if settings.mode == "on" and company.first:
         due = Schedules(settings, site.environ, clock, emit).due
     return Warmer(shadows, rules, settings=settings, prompted=prompted, due=due, clock=clock)
+
+
+def _money(site: Site) -> Budget:
+    """Beside the disk tier, so that it outlives the run; none where that cannot be."""
+    settings = site.config.warming
+    if not (settings.paid and settings.money_per_day):
+        return Purse(0.0, DAY)
+    kept = disk_path(site.config, site.environ) or site.directory
+    try:
+        return Ledger(kept / "warming", settings.money_per_day, site.clock)
+    except OSError:
+        return Purse(0.0, DAY)

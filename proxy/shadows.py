@@ -17,7 +17,6 @@ from proxy.core import shadow
 from proxy.core.cached import counts
 from proxy.core.context import Hints
 from proxy.core.events import Warmed, WarmUsed
-from proxy.core.purse import Allowance
 from proxy.core.rewrite import call
 from proxy.core.savings import Savings
 from proxy.core.warming import SLACK, Result, Target, barred, cost
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from proxy.config import Warming
     from proxy.core.prefix import Prompt
     from proxy.core.providers import Providers, Rule
+    from proxy.core.purse import Allowance
     from proxy.core.request import Request
     from proxy.fleet import Fleet
     from proxy.node import Node
@@ -83,18 +83,18 @@ class Shadows:
         prompted: Callable[[bytes, Request, Hints], Prompt | None],
         stripped: frozenset[str],
         zone: str,
-        share: float = 1.0,
+        allowance: Allowance,
         clock: Clock,
         emit: Emit,
     ) -> None:
-        """`prompted`, `stripped`: as for `Origin`. `share`: of the gateway's budget."""
+        """`prompted`, `stripped`: as for `Origin`. `allowance`: what may be spent."""
         self.fleet, self.zone = fleet, zone
         self.providers, self.tenure, self._settings = providers, tenure, settings
         self._prompted, self._stripped = prompted, stripped
         self._clock, self._emit = clock, emit
-        most = settings.tokens_per_minute * share
-        self._allowance = Allowance(most, settings.money_per_day * share)
-        self._chunk = max(1, min(settings.chunk_tokens, int(most) - SLACK))
+        self._allowance = allowance
+        most = int(allowance.tokens.left(clock.mono())) - SLACK
+        self._chunk = max(1, min(settings.chunk_tokens, most))
         self._running: dict[tuple[str, int, bytes], _Work] = {}
         self._savings = Savings()
         self._closed = False

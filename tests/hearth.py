@@ -14,6 +14,7 @@ from proxy.core.events import Warmed
 from proxy.core.message import Call
 from proxy.core.prefix import Prompt, prompt
 from proxy.core.providers import Providers
+from proxy.core.purse import DAY, MINUTE, Allowance, Purse
 from proxy.fleet import Fleet
 from proxy.node import Node
 from proxy.router import Router
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from proxy.answering import Answering
+    from proxy.config import Warming
     from proxy.core.events import Event
     from proxy.core.message import Arrival
     from proxy.core.request import Request
@@ -50,6 +52,12 @@ def conversation(question: str = "hi", system: str = "Be careful. " * 1000, **mo
     """Its system prompt alone is about 3000 tokens."""
     told = [{"role": "system", "content": system}, {"role": "user", "content": question}]
     return {"model": "m", "messages": told, **more}
+
+
+def allowance(settings: Warming) -> Allowance:
+    """All of it for the one worker."""
+    tokens, money = settings.tokens_per_minute, settings.money_per_day
+    return Allowance(Purse(tokens, MINUTE), Purse(money, DAY))
 
 
 class Hearth:
@@ -86,6 +94,7 @@ class Hearth:
             prompted=self.prompted,
             stripped=rules.control_names,
             zone="local",
+            allowance=allowance(config.warming),
             clock=self.clock,
             emit=self.events.append,
         )

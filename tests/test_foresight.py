@@ -15,7 +15,7 @@ from proxy.tenure import Tenure
 from proxy.warmer import Warmer
 from tests.asking import RULES, arrival
 from tests.fakes import FakeClock, settle
-from tests.hearth import conversation
+from tests.hearth import allowance, conversation
 from tests.staged import Stage, failed, said
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def making(clock: FakeClock, mode: str) -> Callable[[Fleet], Warmer]:
             prompted=prompted,
             stripped=RULES.control_names,
             zone="local",
+            allowance=allowance(config.warming),
             clock=clock,
             emit=lambda event: None,
         )

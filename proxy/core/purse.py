@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Protocol
 
 from proxy.core.rolling import Rolling
 
-_MINUTE: Final = 60.0
-_DAY: Final = 86400.0
+MINUTE: Final = 60.0
+DAY: Final = 86400.0
 _FRACTION: Final = 1_000_000
 """Amounts are counted in millionths, so that sums of them are exact."""
 
@@ -17,6 +17,8 @@ class Purse:
 
     def __init__(self, limit: float, span: float) -> None:
         self._limit = round(limit * _FRACTION)
+        self.pause = span / 10
+        """Seconds after which looking again makes sense."""
         self._span = span
         self._spent = Rolling(span, 1)
 
@@ -37,30 +39,36 @@ class Purse:
         if amount > 0:
             self._spent.add(mono, _exact(amount))
 
-    @property
-    def pause(self) -> float:
-        """Seconds after which looking again makes sense."""
-        return self._span / 10
-
     def __repr__(self) -> str:
         return f"<Purse {self._limit / _FRACTION:g} in {self._span:g} s>"
+
+
+class Budget(Protocol):
+    """What a `Purse` is, wherever it is kept."""
+
+    @property
+    def pause(self) -> float: ...
+
+    def left(self, mono: float) -> float: ...
+
+    def take(self, amount: float, mono: float) -> bool: ...
+
+    def owe(self, amount: float, mono: float) -> None: ...
 
 
 class Allowance:
     """What may be spent on warming, in tokens and in money."""
 
-    def __init__(self, tokens: float, money: float) -> None:
-        """`tokens`: each minute; `money`: each day."""
-        self.tokens = Purse(tokens, _MINUTE)
-        self.money = Purse(money, _DAY)
+    def __init__(self, tokens: Budget, money: Budget) -> None:
+        self.tokens, self.money = tokens, money
 
     def take(self, tokens: float, money: float, mono: float) -> float:
         """Spend both, or neither: then seconds after which looking again makes sense."""
-        if self.money.left(mono) < money:
-            return self.money.pause
-        if not self.tokens.take(tokens, mono):
+        if self.tokens.left(mono) < tokens:
             return self.tokens.pause
-        self.money.take(money, mono)
+        if not self.money.take(money, mono):
+            return self.money.pause
+        self.tokens.take(tokens, mono)
         return 0.0
 
     def owe(self, tokens: float, money: float, mono: float) -> None:

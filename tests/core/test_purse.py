@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.core.purse import Allowance, Purse
+from proxy.core.purse import DAY, MINUTE, Allowance, Purse
 
 LIMIT, SPAN = 100.0, 60.0
 asked = st.lists(st.tuples(st.floats(0, 50), st.floats(0, 120)), max_size=60)
@@ -62,13 +62,17 @@ def test_small_sums_of_money_add_up() -> None:
     assert taken == 500
 
 
+def made(tokens: float, money: float) -> Allowance:
+    return Allowance(Purse(tokens, MINUTE), Purse(money, DAY))
+
+
 @pytest.mark.parametrize(
     ("tokens", "money", "free"), [(10, 1.0, True), (11, 0.5, False), (10, 1.1, False)]
 )
 def test_an_allowance_is_spent_as_a_whole_or_not_at_all(
     tokens: int, money: float, free: bool
 ) -> None:
-    allowance = Allowance(tokens=10, money=1.0)
+    allowance = made(10, 1.0)
     pause = allowance.take(tokens, money, 0.0)
 
     assert (pause == 0.0) == free
@@ -77,7 +81,5 @@ def test_an_allowance_is_spent_as_a_whole_or_not_at_all(
 
 
 def test_without_a_budget_nothing_is_spent() -> None:
-    allowance = Allowance(tokens=0, money=0.0)
-
-    assert allowance.take(1, 0.0, 0.0) > 0
-    assert Allowance(tokens=1, money=0.0).take(1, 0.01, 0.0) > 0
+    assert made(0, 0.0).take(1, 0.0, 0.0) > 0
+    assert made(1, 0.0).take(1, 0.01, 0.0) > 0
