@@ -158,13 +158,16 @@ class Shadows:
             raise StoppedError("elsewhere", _RETRY)
         self._running[name] = work
         try:
-            lease = blake3(f"warm\0{self.zone}\0{work.node.name}\0".encode() + digest).digest()
+            node, kept = work.node, KEPT_FOR
+            lease = blake3(f"warm\0{node.zone}\0{node.name}\0".encode() + digest).digest()
             if not await self.tenure.take(lease):
                 raise StoppedError("elsewhere", _RETRY)
             try:
                 await self._step_by_step(work)
+                # Others that count their own requests only would renew it once more, and pay.
+                kept = max(kept, work.rule.ttl / 2)
             finally:
-                self.tenure.leave(lease, KEPT_FOR)
+                self.tenure.leave(lease, kept)
         finally:
             del self._running[name]
 
@@ -182,18 +185,15 @@ class Shadows:
 
     async def _step(self, work: _Work, goal: int, new: int) -> None:
         """One call, up to `goal` tokens of the prompt, of which so many are new."""
-        arrival, request, prompt = work.target
+        form, depth = await off_loop(len(work.target.arrival.body), self._formed, work, goal)
+        # From here to the call nobody else has a turn.
         if self._closed or not self.idle(work.node, work.target):
             raise StoppedError("busy", _RETRY)
         if pause := self._allowance.take(new, work.money, self._clock.mono()):
             raise StoppedError("budget", pause)
-        body = arrival.body
-        if goal < prompt.tokens:
-            body = shadow.shortened(body, request.endpoint, goal) or body
-        part = await off_loop(len(body), self._prompted, body, request, Hints())
         work.calls += 1
         try:
-            told = counts(await self._asked(work, body))
+            told = counts(await self._asked(work, form))
         except StoppedError as stop:
             self._spent(work, stop.outcome, new, work.money)
             raise
@@ -204,9 +204,21 @@ class Shadows:
         self._spent(work, "void" if gone else "warmed", spent, money)
         if gone:  # it began anew meanwhile, and holds nothing of this
             raise StoppedError("void", _RETRY)
-        pairs = zip(prompt.chain, () if part is None else part.chain, strict=False)
-        depth = sum(one.digest == other.digest for one, other in pairs)
-        self.fleet.router.warmed(work.node, prompt.chain[:depth])
+        self.fleet.router.warmed(work.node, work.target.prompt.chain[:depth])
+
+    def _formed(self, work: _Work, goal: int) -> tuple[bytes, int]:
+        """The body to be sent for so many tokens of the prompt, and how many of its boundaries it
+        has. Raises: StoppedError, where there is none."""
+        arrival, request, prompt = work.target
+        body = arrival.body
+        if goal < prompt.tokens:
+            body = shadow.shortened(body, request.endpoint, goal) or body
+        part = self._prompted(body, request, Hints())
+        form = shadow.whole(body, request.endpoint, work.rule)
+        if part is None or form is None:
+            raise StoppedError("refused")
+        pairs = zip(prompt.chain, part.chain, strict=False)
+        return form, sum(one.digest == other.digest for one, other in pairs)
 
     def _epoch(self, node: Node) -> int:
         return self.fleet.router.prefixes.stats(node.name)[3]
@@ -215,12 +227,9 @@ class Shadows:
         work.spent += tokens
         self._emit(Warmed(work.node.name, outcome, tokens, money))
 
-    async def _asked(self, work: _Work, body: bytes) -> bytes:
+    async def _asked(self, work: _Work, form: bytes) -> bytes:
         """The edges of the node's answer. Raises: StoppedError."""
         arrival, request, _ = work.target
-        form = shadow.whole(body, request.endpoint, work.rule)
-        if form is None:
-            raise StoppedError("refused")
         sent = call(arrival, request, form, work.node.credential, self._stripped, ask_usage=False)
         sent = msgspec.structs.replace(sent, headers=(*sent.headers, _NOT_CACHED))
         try:

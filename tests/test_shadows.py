@@ -234,6 +234,30 @@ async def test_two_gateways_warm_a_prompt_once() -> None:
     assert await pair[1].warmed(conversation()) == "warmed"
 
 
+async def test_what_a_gateway_had_a_provider_keep_no_other_pays_for_again() -> None:
+    """Each counts its own requests only, and would renew it once more."""
+    told = PRICED.replace("10.0", "10.0\nmin_tokens = 1024")
+    settings = told + "[warming]\npaid = true\nmoney_per_day = 1.0\n"
+    board: dict[bytes, tuple[str, float]] = {}
+    clock = FakeClock()
+    pair = [
+        Hearth(
+            settings=settings,
+            urls=PAID,
+            leases=FakeLeases(board, address, clock, term=1e6),
+            clock=clock,
+        )
+        for address in ("one", "other")
+    ]
+    outcomes = [await pair[0].warmed(MARKED)]
+    for seconds in (100, 60):
+        clock.advance(seconds)
+        await pair[0].shadows.tenure.settle()
+        outcomes.append(await pair[1].warmed(MARKED))
+
+    assert outcomes == ["warmed", "elsewhere", "warmed"]
+
+
 async def test_leases_fail_open() -> None:
     leases = FakeLeases({}, "one", FakeClock())
     leases.failing = True
