@@ -15,7 +15,8 @@ from proxy.core.entry import Key
 from proxy.core.events import TierFailed
 from proxy.environment import disk_path, peer_secret
 from proxy.gathering import Gathering
-from proxy.meaning import Meaning, NoMeaning
+from proxy.meaning import Meaning
+from proxy.meanings import NoMeaning
 from proxy.purging import Purging
 from proxy.sharing import Sharing, unnamed
 from proxy.storage import closing

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from proxy.core.request import Lookup
     from proxy.flight import Flight
     from proxy.marks import Marks
-    from proxy.meaning import Meanings
+    from proxy.meanings import Meanings
     from proxy.ports import Clock, Emit
     from proxy.tiers import Tiers
 

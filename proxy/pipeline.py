@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from proxy.flight import Flight, Reader
     from proxy.flights import Flights
     from proxy.marks import Marks
-    from proxy.meaning import Meanings
+    from proxy.meanings import Meanings
     from proxy.memo import Memo
     from proxy.origin import Origin
     from proxy.ports import Clock

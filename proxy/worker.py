@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from proxy.core.warming import Result
     from proxy.fleet import Fleet
     from proxy.flights import Flights
-    from proxy.meaning import Meanings
+    from proxy.meanings import Meanings
     from proxy.ports import Clock, Emit
     from proxy.purging import Purging
     from proxy.warmer import Warmer

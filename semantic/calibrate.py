@@ -115,38 +115,35 @@ def calibrate(
         LineError: a line is neither.
     """
     samples = list(_samples(lines, score, group))
-    near = [sample for sample in samples if sample.kind == "semantic" and not sample.refused]
-    same = sum(not sample.wrong for sample in samples)
-    labels = bytes(
-        byte(number, wrong=sample.wrong)
-        for sample in near
-        if (number := step(sample.similarity)) >= 0
-    )
+    near = [one for one in samples if one.kind == "semantic" and not one.refused]
+    same = [one for one in samples if one.kind == "canonical" and not one.refused]
+    numbered = [(step(sample.similarity), sample.wrong) for sample in near]
+    labels = bytes(byte(number, wrong=wrong) for number, wrong in numbered if number >= 0)
     found = shown(labels, 0, budget, chance)
-
-    def row(least: float, hits: list[Sample]) -> Row:
-        errors = sum(sample.wrong for sample in hits)
-        count = len(hits)
-        return Row(
-            least,
-            count,
-            (count - errors) / max(1, same),
-            errors,
-            errors / max(1, count),
-            upper(errors, count),
-            count / max(1, len(samples)),
-        )
-
     return Table(
         tuple(
-            row(least, [sample for sample in near if sample.similarity >= least])
+            _row(least, [one for one in near if one.similarity >= least], samples)
             for least in THRESHOLDS
         ),
-        row(0.0, [one for one in samples if one.kind == "canonical" and not one.refused]),
+        _row(0.0, same, samples),
         len(samples),
         sum(sample.refused for sample in samples),
         budget,
         None if found == STEPS else threshold(found),
+    )
+
+
+def _row(least: float, hits: list[Sample], samples: list[Sample]) -> Row:
+    errors, count = sum(sample.wrong for sample in hits), len(hits)
+    same = sum(not sample.wrong for sample in samples)
+    return Row(
+        least,
+        count,
+        (count - errors) / max(1, same),
+        errors,
+        errors / max(1, count),
+        upper(errors, count),
+        count / max(1, len(samples)),
     )
 
 

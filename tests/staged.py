@@ -21,7 +21,8 @@ from proxy.fleet import Fleet
 from proxy.flights import Flights
 from proxy.keeper import Keeper
 from proxy.marks import Marks
-from proxy.meaning import Meaning, NoMeaning
+from proxy.meaning import Meaning
+from proxy.meanings import NoMeaning
 from proxy.memo import Memo
 from proxy.node import Node
 from proxy.origin import Origin
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from proxy.core.events import Event
     from proxy.core.message import Headers
     from proxy.core.rules import Rules
-    from proxy.meaning import Meanings
+    from proxy.meanings import Meanings
     from proxy.ports import Leases, Peers, Store
     from proxy.warmer import Warmer
     from tests.fakes import Piece

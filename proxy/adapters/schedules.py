@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
+
 from proxy.config import ConfigError, UnsetError
 from proxy.core.events import Warmed
 from proxy.core.recorded import RecordError, recorded
