@@ -52,7 +52,8 @@ def identity(
         items = _items(kept, scope)
     asked = None
     if rules.compares and request.controls.mode == "semantic":
-        asked = question(request.endpoint, kept, scope, tools=rules.compares_tools)
+        longest, tools = rules.compares, rules.compares_tools
+        asked = question(request.endpoint, kept, scope, longest=longest, tools=tools)
     second = None
     if rules.normalizer is not None and request.controls.mode != "exact":
         second = _normalized(kept, body, found, rules.normalizer)

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from proxy.core.canonical import Fields
     from proxy.core.key import Scope
 
-LONGEST: Final = 2000
-"""Characters of a text that could be a question at all; what is compared may be set lower."""
 _TURNS: Final = {
     Endpoint.CHAT: "messages",
     Endpoint.MESSAGES: "messages",
@@ -23,10 +21,13 @@ _TURNS: Final = {
 _TOOLS: Final = ("tools", "functions")
 
 
-def question(endpoint: Endpoint, kept: Fields, scope: Scope, *, tools: bool) -> Question | None:
+def question(
+    endpoint: Endpoint, kept: Fields, scope: Scope, *, longest: int, tools: bool
+) -> Question | None:
     """The question of a request whose answer depends on the members `kept`, or None where its
     answer cannot be another question's: several answers or probabilities are wanted, tools may be
-    called (unless `tools` allows it), or the last word is not one text of the user's.
+    called (unless `tools` allows it), or the last word is not one text of the user's of at most
+    `longest` characters.
 
     All else, from the tenant to the earlier turns, is its scope, by a digest.
     """
@@ -37,7 +38,7 @@ def question(endpoint: Endpoint, kept: Fields, scope: Scope, *, tools: bool) -> 
     if holder is None:
         return None
     text = holder[name]
-    if not text.strip() or len(text) > LONGEST:
+    if not text.strip() or len(text) > longest:
         return None
     holder[name] = None  # which no request can say there, so no other body reads the same
     try:

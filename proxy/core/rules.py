@@ -74,8 +74,8 @@ class Rules(msgspec.Struct, frozen=True, eq=False):
     """Those whose closes are known: the only ones that a tag may name."""
     ttl: float
     max_ttl: float
-    compares: bool = False
-    """Whether questions are compared by their meaning."""
+    compares: int = 0
+    """Characters of a question that is compared by its meaning, at most; 0: none is."""
     compares_tools: bool = False
     """Also of requests with tools."""
 
@@ -116,7 +116,7 @@ def rules(config: Config, secrets: Mapping[str, str]) -> Rules:
         exchanges=frozenset(exchanges(config)),
         ttl=float(cache.ttl),
         max_ttl=float(cache.max_ttl),
-        compares=config.semantic.mode != "off",
+        compares=config.semantic.max_chars if config.semantic.mode != "off" else 0,
         compares_tools=config.semantic.tools,
     )
 

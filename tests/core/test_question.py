@@ -56,7 +56,7 @@ def test_the_last_user_text_is_the_question(path: str, body: dict[str, Any]) -> 
     [
         chat(""),
         chat("  \n"),
-        chat("x" * 2001),
+        chat("x" * 401),
         chat([PART, PART]),
         chat([PART, PICTURE]),
         chat([PICTURE]),
