@@ -150,3 +150,17 @@ def test_a_configuration_that_cannot_be_used_is_named(saved: Any, capsys: Any, t
 
 def test_standard_input_cannot_be_both() -> None:
     assert run("-", "-") == 2
+
+
+def test_questions_that_may_be_compared_are_told(saved: Any, capsys: Any, tmp_path: Path) -> None:
+    config = tmp_path / "a.toml"
+    config.write_text('[semantic]\nmode = "shadow"')
+    files = saved("a", chat("refund process")), saved("b", chat("how do I get a refund"))
+
+    assert run(*files, "--config", str(config)) == 0
+    told = capsys.readouterr().out
+    assert told.count("compared by meaning within scope") == 2
+    assert "perhaps: questions of one scope" in told
+
+    assert run(*files) == 0
+    assert "no: different keys" in capsys.readouterr().out

@@ -134,6 +134,8 @@ def _lines(file: str, found: Explanation) -> Iterator[str]:
         second = found.intent.normalized
         yield _line("key", found.intent.key.hex())
         yield _line("normalized", "no second key" if second is None else second.hex())
+        if (asked := found.intent.question) is not None:
+            yield _line("question", f"compared by meaning within scope {asked.scope.hex()[:16]}")
         yield from (_line(f"item {i}", key.hex()) for i, key in enumerate(found.intent.items))
         yield _line("ttl", _life(found.intent.lifetime))
     else:
@@ -170,4 +172,7 @@ def _verdict(one: Explanation, other: Explanation) -> str:
     second = one.intent.normalized
     if second is not None and second == other.intent.normalized:
         return "yes: one normalized key"
+    asked, meant = one.intent.question, other.intent.question
+    if asked is not None and meant is not None and asked.scope == meant.scope:
+        return "perhaps: questions of one scope, to be compared by meaning"
     return "no: different keys"
