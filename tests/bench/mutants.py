@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parent.parent.parent
 TABLE: Final = Path(__file__).with_name("mutations.toml")
-COPIED: Final = ("proxy", "tests")
+COPIED: Final = ("proxy", "semantic", "tests")
 PATIENCE: Final = 120.0
 """Seconds for one run; each single test has its own, shorter limit."""
 FIRST: Final = 600.0
