@@ -108,6 +108,20 @@ async def test_a_process_that_begins_anew_is_told_again() -> None:
     assert stage.process.known == [*(one.key for one in STORED), key("theirs")]
 
 
+async def test_that_it_works_is_told_once_it_knows_all_that_is_stored() -> None:
+    stage = Stage()
+    stage.process.away = True
+    with pytest.raises(SemanticError):
+        await stage.gathering.round()
+    assert TierKnown("semantic") not in stage.events
+
+    stage.process.away = False
+    for _ in range(3):
+        await stage.gathering.round()
+
+    assert stage.events.count(TierKnown("semantic")) == 1
+
+
 async def test_what_others_tell_is_passed_on_once_and_to_the_end() -> None:
     stage = Stage(disk=False)
     stage.fleet.told = [entry(f"theirs {n}", question=ASKED) for n in range(5)]
