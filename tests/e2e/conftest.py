@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from tests.e2e import fleet
+from tests.e2e.meaning import LOOSE
 from tests.gateway import Gateway
 from tests.redis_server import RedisServer
 
@@ -43,6 +44,16 @@ def gateway(shared: Gateway) -> Iterator[Gateway]:
     before = len(shared.stderr())
     yield shared
     _no_traceback(shared.stderr()[before:])
+
+
+@pytest.fixture(scope="session")
+def loose(mock: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """One gateway that compares questions as loosely as it can be set to."""
+    gateway = Gateway(tmp_path_factory.mktemp("loose"), mock.url, LOOSE)
+    gateway.start()
+    yield gateway
+    gateway.stop()
+    _no_traceback(gateway.stderr())
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import asyncio
 import http.client
 import json
 import time
+import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,21 @@ if TYPE_CHECKING:
 ON: Settings = {"semantic": {"mode": "on", "min_similarity": 0.95, "sample_rate": 0.0}}
 PATIENT: Settings = {"semantic": {"timeout": "5s"}}
 """For what must not depend on how busy the machine is."""
+LOOSE: Settings = {
+    "semantic": {
+        "mode": "on",
+        "min_similarity": 0.01,
+        "sample_rate": 0.0,
+        "timeout": "5s",
+        "profile": "relaxed",
+        "personal": True,
+        "tools": True,
+    }
+}
+"""As much is compared, and as little asked of a neighbour, as settings can have it."""
+SAID, MEANT = "怎么退货", "退货流程"
+"""Two questions that are one by their canonical form, so that no embedder is needed for it."""
+_ONLY = ("cache-control", "only-if-cached")
 _PATIENCE = 60.0
 
 
@@ -52,8 +68,8 @@ async def ready(gateway: Gateway) -> None:
 
 
 def entries(gateway: Gateway) -> float:
-    """Stored questions that can be compared; -1: nobody has said."""
-    return gateway.metrics().get("hotprefix_semantic_entries", -1.0)
+    """Stored questions that can be compared."""
+    return gateway.metrics()["hotprefix_semantic_entries"]
 
 
 def asked(text: str, **more: Any) -> dict[str, Any]:
@@ -76,6 +92,26 @@ async def store(gateway: Gateway, upstream: Channel, *texts: str, **more: Any) -
     return said
 
 
+async def known(gateway: Gateway, aside: Channel) -> None:
+    """Until all that was answered before can be found, as what is stored after it is. `aside`: a
+    channel for the questions that show it."""
+    apart = ("x-cache-namespace", uuid.uuid4().hex)
+    await ask(gateway, aside, SAID, apart)
+    for _ in range(500):
+        got = await post(gateway.port, aside.key, asked(MEANT), apart, _ONLY)
+        if got.status == 200:
+            return
+        await asyncio.sleep(0.01)
+    raise TimeoutError("what is stored cannot be found")
+
+
+async def counted(gateway: Gateway) -> tuple[float, float]:
+    """Stored questions, and their vectors, by figures that are taken four times a second."""
+    await asyncio.sleep(0.6)
+    figures = gateway.metrics()
+    return figures["hotprefix_semantic_entries"], figures["hotprefix_semantic_vectors"]
+
+
 async def operate(gateway: Gateway, path: str, said: dict[str, Any]) -> int:
     """Tell the admin port something; the status."""
 
@@ -93,9 +129,8 @@ async def operate(gateway: Gateway, path: str, said: dict[str, Any]) -> int:
 
 async def held(gateway: Gateway, upstream: Channel, text: str) -> None:
     """Until there is an answer to the text, without asking the upstream for one."""
-    only = ("cache-control", "only-if-cached")
     for _ in range(600):
-        got = await post(gateway.port, upstream.key, asked(text), only)
+        got = await post(gateway.port, upstream.key, asked(text), _ONLY)
         if got.status == 200:
             return
         await asyncio.sleep(0.1)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tests import sse
 from tests.client import NOTHING, Connection, CutError, Head, spelled
+from tests.e2e import meaning
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -68,6 +69,8 @@ class Case:
     """More than one share a disk and are named gw1, gw2, … in `via`."""
     redis: bool = False
     """Each has a disk of its own, and they share a Redis."""
+    semantic: bool = False
+    """They compare questions, as loosely as they can be set to."""
     act: Callable[[Run, Step], Awaitable[None]] | None = None
     """What `admin` and `fault` steps mean here."""
     scale: float = 1.0
@@ -85,6 +88,8 @@ class Run:
     upstream: Channel
     start: Start
     redis: RedisServer | None = None
+    aside: Channel | None = None
+    """Where questions are compared: for those that show that earlier ones can be found."""
     answers: list[Answer] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
     """What `act` saw, for the check to look into."""
@@ -170,6 +175,8 @@ class Run:
             answer = Answer(NOTHING, b"", complete=False)
         answer.seconds = time.monotonic() - began
         answer.id = step.get("id", "")
+        if self.aside is not None:
+            await meaning.known(self.gateway, self.aside)
         return answer
 
     async def _exchange(self, step: Step) -> Answer:

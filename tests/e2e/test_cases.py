@@ -8,25 +8,32 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e import fleet
-from tests.e2e.checks import clients, gateways, identity, outcomes, stampede, stored, streams
+from tests.e2e import fleet, meaning
+from tests.e2e.checks import (
+    clients,
+    gateways,
+    identity,
+    meanings,
+    outcomes,
+    stampede,
+    stored,
+    streams,
+)
 from tests.e2e.checks.registry import CASES
 from tests.e2e.steps import Run
+from tests.gateway import merged
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Start
-    from tests.gateway import Gateway
-    from tests.upstream import Channel
+    from tests.e2e.steps import Case
+    from tests.gateway import Gateway, Settings
+    from tests.upstream import Channel, Server
 
-CHECKS = (clients, gateways, identity, outcomes, stampede, stored, streams)
+CHECKS = (clients, gateways, identity, meanings, outcomes, stampede, stored, streams)
 """Importing them fills `CASES`."""
 
 LEFT_OUT = {
-    "fa-embedder-changed": "needs the semantic tier",
-    "fa-ghost-after-delete": "needs the semantic tier",
-    "fa-half-written": "needs the semantic tier and Redis",
     "st-client-session-recycled": "needs a reload of the configuration without a restart",
-    "tn-semantic-neighbour": "needs the semantic tier",
 }
 """Cases that this release cannot play, with the reason."""
 
@@ -48,7 +55,7 @@ def test_every_case_is_checked_or_left_out_for_a_reason() -> None:
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", sorted(CASES))
 async def test_case(
-    name: str, request: pytest.FixtureRequest, start: Start, upstream: Channel
+    name: str, request: pytest.FixtureRequest, start: Start, mock: Server, upstream: Channel
 ) -> None:
     case, steps = CASES[name], json.loads(json.dumps(ROWS[name]["input"]["steps"]))
     if case.change is not None:
@@ -59,22 +66,30 @@ async def test_case(
     server = None
     if case.redis:
         server = request.getfixturevalue("redis")
-        own = {} if case.settings is None else case.settings(upstream)
+        own = _settings(case, upstream)
         found = list(fleet.gateways(start, server.url, case.gateways, fleet.PATIENT, own))
-    elif case.settings is None and case.gateways == 1 and case.act is None:
-        found = [request.getfixturevalue("gateway")]
+    elif case.settings is None and case.gateways == 1 and (case.act is None or case.semantic):
+        found = [request.getfixturevalue("loose" if case.semantic else "gateway")]
     else:
         found = _own(name, start, upstream)
     run = Run(case, found, upstream, start, server)
+    if case.semantic:
+        await meaning.ready(run.gateway)
+        run.aside = mock.channel()
 
     await run.steps(steps)
     await case.check(run)
 
 
+def _settings(case: Case, upstream: Channel) -> Settings:
+    own = {} if case.settings is None else case.settings(upstream)
+    return merged(meaning.LOOSE, own) if case.semantic else own
+
+
 def _own(name: str, start: Start, upstream: Channel) -> list[Gateway]:
     """Gateways with the case's settings, on one disk if there are more."""
     case = CASES[name]
-    settings = {} if case.settings is None else case.settings(upstream)
+    settings = _settings(case, upstream)
     first = start(settings, {} if case.env is None else case.env(upstream))
     cache = settings.get("cache", {})
     disk = {**first.settings["cache"]["disk"], "path": str(first.disk)}

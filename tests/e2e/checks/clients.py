@@ -46,12 +46,6 @@ async def a_near_tier_does_not_outlive_the_far_one(run: Run) -> None:
     assert run.texts == ["#1", "#1", "#2"]
 
 
-@case("tt-sliding-keeps-wrong-alive", settings=kept("2s"), scale=0.1)
-async def reading_does_not_lengthen_a_life(run: Run) -> None:
-    """A tenth of the times."""
-    assert 3 <= run.calls <= 5
-
-
 @case("cl-no-store-honoured")
 async def no_store_leaves_no_trace(run: Run) -> None:
     assert run.texts == ["#1", "#2", "#2"]
@@ -71,14 +65,6 @@ async def only_if_cached_asks_nobody(run: Run) -> None:
 async def no_cache_gets_a_new_answer_and_keeps_it(run: Run) -> None:
     assert run.texts == ["#1", "#1", "#2"]
     assert (await run.chat("Write a slogan.", temperature=1)).text == "#2"
-
-
-@case("cl-hit-is-marked")
-async def every_answer_says_where_it_comes_from(run: Run) -> None:
-    assert [answer.x_cache for answer in run.answers] == ["MISS", "HIT", "HIT"]
-    for hit in run.answers[1:]:
-        assert hit.head.get("x-cache-kind") == "exact"
-        assert hit.head.get("age") is not None
 
 
 def numbers(shown: object) -> list[float]:
@@ -252,9 +238,3 @@ async def replacing_an_entry_evicts_no_other(run: Run) -> None:
 async def present(run: Run, prompts: list[str]) -> list[str]:
     asked = ("Cache-Control", "only-if-cached")
     return [prompt for prompt in prompts if (await run.chat(prompt, asked)).status == 200]
-
-
-@case("fa-same-id-twice")
-async def the_last_refresh_is_what_is_served(run: Run) -> None:
-    """The exact tiers' part of it; the index of meanings comes with the semantic tier."""
-    assert run.texts == ["#1", "#2", "#3", "#4", "#5", "#5"]

@@ -97,7 +97,7 @@ async def headers_that_change_the_answer_are_keyed(run: Run) -> None:
     assert plain.text == "#4"
 
 
-@case("norm-same-last-turn")
+@case("norm-same-last-turn", semantic=True)
 async def the_whole_conversation_counts(run: Run) -> None:
     assert run.texts == ["#1", "#2"]
 
@@ -106,19 +106,6 @@ async def the_whole_conversation_counts(run: Run) -> None:
 async def tenants_never_share(run: Run) -> None:
     assert run.texts == ["#1", "#2", "#2"]
     assert run.calls == 2
-
-
-def contract(steps: list[Step]) -> None:
-    for step in steps:
-        content = step["body"]["messages"][0]["content"]
-        text = content.replace("<identical 1,500-word contract>", "the parties agree " * 500)
-        step["body"]["messages"][0]["content"] = text
-
-
-@case("tn-soft-partition", change=contract)
-async def a_long_equal_prompt_is_still_another_tenants(run: Run) -> None:
-    """Without the semantic tier; with it, the same must hold."""
-    assert run.texts == ["#1", "#2"]
 
 
 def halves(data: bytes) -> list[bytes]:

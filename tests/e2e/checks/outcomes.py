@@ -135,7 +135,7 @@ async def a_tool_call_never_answers_who_forbids_it(run: Run) -> None:
     assert [message["content"] for message in said[1:]] == ["#2", "#3"]
 
 
-@case("tl-schema-drift")
+@case("tl-schema-drift", semantic=True)
 async def tools_and_their_schemas_are_keyed(run: Run) -> None:
     assert run.texts == ["#1", "#2", "#3"]
 
