@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import uvloop
 
+from semantic.embed.port import EmbedderError
 from semantic.process import run
 from semantic.settings import Settings
 
@@ -17,7 +18,10 @@ from semantic.settings import Settings
 def main() -> None:
     """Serve until SIGTERM."""
     settings = msgspec.json.decode(sys.stdin.buffer.read(), type=Settings)
-    uvloop.run(run(settings, Path(sys.argv[1]), os.environ))
+    try:
+        uvloop.run(run(settings, Path(sys.argv[1]), os.environ))
+    except EmbedderError as error:  # one behind a URL may be away for long: no traceback each time
+        sys.exit(f"the semantic process cannot start: {error}")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from semantic.budget import Budget
 from semantic.embed.batch import Batcher
 from semantic.embed.choose import embedder
+from semantic.embed.port import EmbedderError
 from semantic.entry_policy import EntryPolicy
 from semantic.index.local import Local
 from semantic.kept import Kept
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
+    from semantic.embed.port import Embedder
     from semantic.index.port import Index
     from semantic.judge import Judge
     from semantic.policy import Policy
@@ -47,11 +49,11 @@ _MOST: Final = 200_000
 async def run(settings: Settings, path: Path, environ: Mapping[str, str]) -> None:
     """Serve the workers of this machine on a Unix socket until SIGTERM.
 
-    Raises: ValueError, EmbedderError for an embedder that cannot be had.
+    Raises: EmbedderError for an embedder that cannot be had.
     """
     over = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
-    chosen = await embedder(settings.embedder, environ)
+    chosen = await _embedder(settings.embedder, environ)
     memory = Memory(_MOST)
     index = _index(settings, chosen.dimension, memory)
     space = Space(chosen, Batcher(chosen, limit=_QUEUE), index)
@@ -73,6 +75,14 @@ async def run(settings: Settings, path: Path, environ: Mapping[str, str]) -> Non
         kept.save()
     await index.aclose()
     await chosen.aclose()
+
+
+async def _embedder(spec: str, environ: Mapping[str, str]) -> Embedder:
+    """It, or what to tell the operator. Raises: EmbedderError."""
+    try:
+        return await embedder(spec, environ)
+    except ValueError as error:
+        raise EmbedderError(str(error)) from error
 
 
 def _lessons(settings: Settings, judge: Judge | None, space: Space) -> Lessons:

@@ -119,7 +119,8 @@ class Remote:
         # The first answer says how long its vectors are.
         self.dimension = self.dimension or len(rows[0])
         try:
-            return unit(np.array(rows, dtype=np.float32), self.dimension)
+            with np.errstate(over="ignore"):  # what is too great is refused as infinite
+                return unit(np.array(rows, dtype=np.float32), self.dimension)
         except ValueError as error:
             raise EmbedderError(f"{self.tag}: {error}") from error
 

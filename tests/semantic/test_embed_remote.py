@@ -59,6 +59,8 @@ class Api:
             vectors = vectors + len(texts)
         if mood == "nan":
             vectors[-1, 0] = np.nan
+        if mood == "huge":
+            vectors = vectors.astype(np.float64) * 1e300
         if mood == "constant":
             vectors[:] = 1.0
         items: list[dict[str, Any]] = [
@@ -120,6 +122,7 @@ async def test_each_text_gets_its_own_vector(server: TestServer, mood: str) -> N
     [
         ("nan", "not one of an embeddings API"),
         ("base64nan", "not finite"),
+        ("huge", "not finite"),
         ("fewer", "do not belong"),
         ("twice", "do not belong"),
         ("unnumbered and fewer", "expected 2 embeddings, found 1"),
