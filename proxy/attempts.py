@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_EACH: Final = 0.003
+"""Seconds that a question takes the process, which answers one after the other."""
 _FAILURES: Final = 5
 _PAUSE: Final = 1.0
 """After so many failures in a row, one attempt in so many seconds."""
@@ -30,6 +32,19 @@ class Attempts:
         self._clock = clock
         self._emit = emit
         self._outage = Outage(_FAILURES, _PAUSE)
+        self._asking = 0
+        """Look-ups on their way."""
+
+    async def look(self, work: Callable[[], Awaitable[T]], seconds: float) -> T | None:
+        """What a request waits for; None: nothing came of it in time, or would have: those
+        that are on their way take as long as it may."""
+        if self._asking * _EACH >= seconds:
+            return None
+        self._asking += 1
+        try:
+            return await self.ask("get", work, seconds)
+        finally:
+            self._asking -= 1
 
     async def ask(
         self, operation: Operation, work: Callable[[], Awaitable[T]], seconds: float

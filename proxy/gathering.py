@@ -11,7 +11,7 @@ from proxy.ports import SemanticError, StoreError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
-    from proxy.core.entry import Entry
+    from proxy.core.entry import Entry, Key
     from proxy.ports import Clock, Emit
 
     Source = Callable[[float], AsyncIterator[list[Entry]]]
@@ -31,7 +31,7 @@ _FIGURES: Final = ("labels", "errors", "bound", "closed")
 class Process(Protocol):
     """The semantic process. All methods raise SemanticError."""
 
-    async def learn(self, entries: Sequence[Entry]) -> None: ...
+    async def learn(self, entries: Sequence[Entry]) -> Sequence[Key]: ...
 
     async def hear(self, news: bytes) -> None: ...
 

@@ -15,6 +15,7 @@ from proxy.core.entry import Key
 from proxy.core.events import MeaningJudged, MeaningLooked, TierLooked
 from proxy.core.near import Near
 from proxy.core.said import spoken
+from proxy.telling import Telling
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -72,6 +73,7 @@ class Meaning:
         self._clock = clock
         self._emit = emit
         self._attempts = Attempts(TIER, clock, emit)
+        self._telling = Telling(semantic, self._attempts)
         self._asked: OrderedDict[Key, Near] = OrderedDict()
 
     async def near(self, exact: Outcome, lookup: Lookup, request: str) -> Outcome:
@@ -99,10 +101,12 @@ class Meaning:
     async def _nearest(self, lookup: Lookup, request: str) -> Near:
         start = self._clock.mono()
         asking = partial(self._semantic.nearest, lookup, self._epoch(), request)
-        near = await self._attempts.ask("get", asking, self._timeout)
+        near = await self._attempts.look(asking, self._timeout)
         if near is None:
             self._emit(TierLooked(TIER, "error", self._clock.mono() - start))
             return _FAILED
+        if near.vector and self._telling.due:
+            self._backlog.add(self._telling.again())
         result: Looked = "hit" if near.action in ("serve", "judge") else "miss"
         self._emit(TierLooked(TIER, result, self._clock.mono() - start))
         return near
@@ -124,9 +128,8 @@ class Meaning:
         if near.action != "judge":
             return near
         asking = self._consulted(near, lookup.question, entry)
-        return await self._attempts.ask("get", asking, self._patience) or replace(
-            _FAILED, tag=near.tag
-        )
+        failed = replace(_FAILED, tag=near.tag)
+        return await self._attempts.ask("get", asking, self._patience) or failed
 
     def _consulted(
         self, near: Near, question: Question | None, entry: Entry
@@ -158,7 +161,7 @@ class Meaning:
             self._backlog.add(self._learnt(entry, lookup, near))
 
     async def _learnt(self, entry: Entry, lookup: Lookup, near: Near) -> None:
-        await self._attempts.ask("put", partial(self._semantic.learn, (entry,)), _BEHIND)
+        await self._telling.tell(entry)
         if self._announce is not None:
             await self._announce(entry.key)
         if near.action in ("verify", "promote"):
@@ -188,6 +191,7 @@ class Meaning:
         self._backlog.add(self._forgotten(key))
 
     async def _forgotten(self, key: Key) -> None:
+        self._telling.gone(key)
         await self._attempts.ask("delete", partial(self._semantic.forget, (key,)), _BEHIND)
 
     async def blame(self, request: str) -> Sequence[Key] | None:

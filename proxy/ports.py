@@ -121,8 +121,9 @@ class Semantic(Protocol):
         """A stored question that means the same as this one's. `request`: the id by which somebody
         may call the hit wrong later."""
 
-    async def learn(self, entries: Sequence[Entry]) -> None:
-        """Remember the questions that these answer."""
+    async def learn(self, entries: Sequence[Entry]) -> Sequence[Key]:
+        """Remember the questions that these answer; the keys of those that have to be told once
+        more before all that mean the same can be found."""
 
     async def forget(self, keys: Sequence[Key]) -> None:
         """The answers under these keys are gone."""

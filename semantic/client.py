@@ -53,9 +53,10 @@ class Client:
         """The stored question that means the same. Raises: ClientError."""
         return await self._ask(asked, Found)
 
-    async def learn(self, records: Sequence[Record]) -> None:
-        """Have stored questions remembered. Raises: ClientError."""
-        await self._ask(Learn(tuple(records)), Done)
+    async def learn(self, records: Sequence[Record]) -> Sequence[bytes]:
+        """Have stored questions remembered; keys of those that are worth another attempt, for the
+        embedder failed. Raises: ClientError."""
+        return (await self._ask(Learn(tuple(records)), Done)).missed
 
     async def forget(self, keys: Sequence[bytes]) -> None:
         """Have those whose answers are gone forgotten. Raises: ClientError."""

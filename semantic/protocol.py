@@ -142,6 +142,8 @@ class Done(msgspec.Struct, frozen=True, tag="done"):
     """The answer to `Learn`, `Forget` and `Lesson`."""
 
     count: int = 0
+    missed: tuple[bytes, ...] = ()
+    """Keys of what was learnt without the vector that it could have."""
 
 
 class Ask(msgspec.Struct, frozen=True, tag="ask"):

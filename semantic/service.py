@@ -9,6 +9,7 @@ import numpy as np
 
 from semantic.embed.port import EmbedderError
 from semantic.form import Forms
+from semantic.index.port import IndexUnavailableError
 from semantic.memory import Held, named
 from semantic.protocol import (
     Ask,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from semantic.lessons import Lessons
     from semantic.lookup import Lookup
     from semantic.memory import Memory
-    from semantic.protocol import Message, Record
+    from semantic.protocol import Found, Message, Record
     from semantic.settings import Settings
     from semantic.space import Space
     from semantic.vector import Vector
@@ -42,6 +43,8 @@ _PART: Final = 500
 _TURN: Final = 32
 """Records in a row."""
 _UNKNOWN: Final = Failed("unknown")
+_AGAIN: Final = 10.0
+"""Seconds at least between two times at which it is told of everything."""
 
 
 class Service:
@@ -65,15 +68,27 @@ class Service:
         self._now = now
         self._forms = Forms(settings.terms)
         self._born = now()
+        """A new one makes the workers tell all that is stored."""
+        self._holes = False
+        """Whether the index may lack what is remembered here."""
 
     async def answer(self, message: Message) -> Message:
         """What is said to a message. Raises: EmbedderError, IndexUnavailableError."""
+        try:
+            return await self._said(message)
+        except IndexUnavailableError:
+            self._holes = True
+            raise
+
+    async def _said(self, message: Message) -> Message:
         match message:
             case Nearest():
                 await self._voided(message.epoch)
-                return await self._lookup.nearest(message)
+                found = await self._lookup.nearest(message)
+                self._well(found)
+                return found
             case Learn(records):
-                return Done(await self._learn(records))
+                return await self._learn(records)
             case Forget(keys):
                 return Done(await self.forget(keys))
             case Compare() | Consult() | Blame() | Lesson():
@@ -82,6 +97,11 @@ class Service:
                 return self._state()
             case _:
                 return _UNKNOWN
+
+    def _well(self, found: Found) -> None:
+        """An index that was away may have come back empty: be told of everything, once more."""
+        if self._holes and found.vector and self._now() - self._born >= _AGAIN:
+            self._holes, self._born = False, self._now()
 
     async def _learnt(self, message: Compare | Consult | Blame | Lesson) -> Message:
         match message:
@@ -98,11 +118,11 @@ class Service:
                 await self.forget([block.key for block in message.blocks])
                 return Done(len(message.labels))
 
-    async def _learn(self, records: Sequence[Record]) -> int:
-        """Remember what can be compared; how many that are."""
+    async def _learn(self, records: Sequence[Record]) -> Done:
+        """Remember what can be compared."""
         await self._voided(max((record.epoch for record in records), default=0))
         now = self._now()
-        kept, gone = [], []
+        kept, gone, missed = [], [], []
         for number, record in enumerate(records):
             held = self._held(record)
             if self._memory.lives(held, now):
@@ -112,8 +132,8 @@ class Service:
             await _turn(number)
         await self._space.remove((held.scope, key) for key, held in gone)
         for start in range(0, len(kept), _PART):
-            await self._placed(kept[start : start + _PART])
-        return len(kept)
+            missed += await self._placed(kept[start : start + _PART])
+        return Done(len(kept), tuple(missed))
 
     def _held(self, record: Record) -> Held:
         form = record.form
@@ -122,9 +142,10 @@ class Service:
         name = named(record.scope, form) if self._forms.tells(form) else b""
         return Held(record.scope, record.text, record.expires, record.epoch, name)
 
-    async def _placed(self, records: Sequence[Record]) -> None:
-        """Have their vectors found. Raises: IndexUnavailableError."""
-        embedder, rows = self._space.embedder, {}
+    async def _placed(self, records: Sequence[Record]) -> list[bytes]:
+        """Have their vectors found; keys of those that the embedder failed for. Raises:
+        IndexUnavailableError."""
+        embedder, rows, missed = self._space.embedder, {}, []
         ready = [record for record in records if record.tag == embedder.tag]
         try:
             vectors = unpacked([record.vector for record in ready], embedder.dimension)
@@ -134,24 +155,25 @@ class Service:
         scopes: dict[bytes, list[tuple[bytes, Vector]]] = {}
         for record in [record for record in records if record.key in self._memory]:
             vector = rows.get(record.key)
-            if vector is None:
-                vector = await self._embedded(record.text)
+            try:
+                vector = await self._embedded(record.text) if vector is None else vector
+            except EmbedderError:
+                missed.append(record.key)  # its form may still be found
+                continue
             if vector is not None:
                 scopes.setdefault(record.scope, []).append((record.key, vector))
         for number, (scope, found) in enumerate(scopes.items()):
             keys, some = [key for key, _ in found], [vector for _, vector in found]
             await self._space.index.add(scope, keys, np.stack(some))
             await _turn(number)
+        return missed
 
     async def _embedded(self, text: str) -> Vector | None:
-        """None: it has no place among the vectors; its form may still be found."""
+        """None: it has no place among the vectors. Raises: EmbedderError."""
         embedder = self._space.embedder
         if not embedder.takes(text) or not embedder.whole(text):
             return None
-        try:
-            return await self._space.vectors.vector(text)
-        except EmbedderError:
-            return None
+        return await self._space.vectors.vector(text)
 
     async def forget(self, keys: Iterable[bytes]) -> int:
         """Forget questions whose answers are gone; how many there were."""

@@ -259,7 +259,11 @@ class FakeSemantic:
         self.action: Action = action
         self.agrees = agrees
         self.fails = False
+        self.blind = False
+        """Whether its embedder fails."""
         self.known: dict[Key, Entry] = {}
+        self.told: list[int] = []
+        """How many answers at a time."""
         self.asked: list[tuple[str, str]] = []
         self.compared: list[tuple[str, str, str]] = []
         self.served: dict[str, Key] = {}
@@ -278,9 +282,11 @@ class FakeSemantic:
                 return Near(self.action, key, question.scope, "semantic", 0.97, reason=reason)
         return Near(reason="scope_empty", tag="fake:1", vector=b"vv")
 
-    async def learn(self, entries: Sequence[Entry]) -> None:
+    async def learn(self, entries: Sequence[Entry]) -> list[Key]:
         self._fail()
+        self.told.append(len(entries))
         self.known |= {entry.key: entry for entry in entries}
+        return [entry.key for entry in entries if self.blind]
 
     async def forget(self, keys: Sequence[Key]) -> None:
         self._fail()

@@ -37,10 +37,11 @@ class Process:
         self.born += 1.0
         self.known, self.lessons = [], []
 
-    async def learn(self, entries: Sequence[Entry]) -> None:
+    async def learn(self, entries: Sequence[Entry]) -> list[Key]:
         if self.away:
             raise SemanticError("gone")
         self.known += [one.key for one in entries]
+        return []
 
     async def hear(self, news: bytes) -> None:
         self.lessons.append(news)

@@ -223,6 +223,17 @@ async def test_an_answer_that_is_gone_is_a_miss_and_forgotten() -> None:
     assert key not in here.semantic.known
 
 
+async def test_what_was_stored_while_the_process_was_away_is_found_once_it_is_back() -> None:
+    """Told of with the next look-up that gets a vector, for it has not begun anew."""
+    here = stage(said("a"), said("b"))
+    here.semantic.fails = True
+    await stored(here, chat("refund how"))
+    here.semantic.fails = False
+    await stored(here, chat("price how"))
+
+    assert await (await here.ask(chat("refund please"))).text() == "a"
+
+
 async def test_what_is_no_longer_fresh_is_not_served_by_meaning() -> None:
     here = stage(said("a"), said("b"))
     await stored(here, chat("refund how"))

@@ -48,10 +48,11 @@ class Meaning:
         with _gone():
             return _near(await self._client.nearest(asked))
 
-    async def learn(self, entries: Sequence[Entry]) -> None:
+    async def learn(self, entries: Sequence[Entry]) -> Sequence[Key]:
         """See the port."""
+        records = [one for one in map(_record, entries) if one is not None]
         with _gone():
-            await self._client.learn([one for one in map(_record, entries) if one is not None])
+            return [Key(key) for key in await self._client.learn(records)]
 
     async def forget(self, keys: Sequence[Key]) -> None:
         """See the port."""

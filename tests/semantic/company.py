@@ -14,6 +14,7 @@ from semantic.budget import Budget
 from semantic.embed.batch import Batcher
 from semantic.embed.port import EmbedderError
 from semantic.index.local import Local
+from semantic.index.port import IndexUnavailableError, Near
 from semantic.lessons import Lessons
 from semantic.lookup import Lookup
 from semantic.memory import Memory
@@ -26,7 +27,7 @@ from semantic.vector import unit
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from semantic.vector import Vectors
+    from semantic.vector import Vector, Vectors
 
 SCOPE, OTHER = b"s" * 32, b"o" * 32
 
@@ -69,6 +70,24 @@ class FakeEmbedder:
         """It has nothing to give up."""
 
 
+class Index(Local):
+    """One that can be away."""
+
+    away = False
+
+    async def search(self, scope: bytes, vector: Vector, k: int) -> list[Near]:
+        self._check()
+        return await super().search(scope, vector, k)
+
+    async def add(self, scope: bytes, keys: Sequence[bytes], vectors: Vectors) -> None:
+        self._check()
+        await super().add(scope, keys, vectors)
+
+    def _check(self) -> None:
+        if self.away:
+            raise IndexUnavailableError("away")
+
+
 class Company:
     """All parts, and the time that they go by."""
 
@@ -79,7 +98,7 @@ class Company:
         self.draw = 0.5
         self.embedder = FakeEmbedder()
         self.memory = Memory(1000)
-        self.index = Local(64, evicted=self._evicted)
+        self.index = Index(64, evicted=self._evicted)
         self.space = Space(self.embedder, Batcher(self.embedder, limit=8), self.index)
         names = count()
         self.lessons = Lessons(

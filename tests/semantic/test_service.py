@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from semantic.embed.port import EmbedderError
+from semantic.index.port import IndexUnavailableError
 from semantic.protocol import (
     Ask,
     Blame,
@@ -20,7 +21,7 @@ from semantic.protocol import (
     State,
 )
 from semantic.vector import packed
-from tests.semantic.company import OTHER, SCOPE, company, key
+from tests.semantic.company import OTHER, SCOPE, Company, company, key
 
 LONG = "how do we move the big old piano across the wide wooden bridge before noon"
 NEAR = "how do we move the big old piano across the wide wooden bridge before dusk"
@@ -53,6 +54,21 @@ async def test_another_scope_is_never_searched() -> None:
         found = await here.ask("which bird sings loudest", OTHER)
 
     assert (found.action, found.reason) == ("none", "scope_empty")
+
+
+async def test_what_the_embedder_failed_for_can_be_told_again() -> None:
+    async with company() as here:
+        here.embedder.fails = True
+        record = Record(key("bird"), SCOPE, "which bird sings loudest", 2000.0)
+        told = [await here.service.answer(Learn((record,)))]
+        here.embedder.fails = False
+        told.append(await here.service.answer(Learn((record,))))
+
+        assert here.index.figures().rows == 1
+        found = await here.ask("which bird sings loudest")
+
+    assert told == [Done(1, (key("bird"),)), Done(1)]
+    assert found.key == key("bird")
 
 
 async def test_what_is_far_away_is_told_as_that() -> None:
@@ -341,6 +357,30 @@ async def test_what_is_no_dump_teaches_nothing(kept: bytes) -> None:
         here.lessons.restore(kept)
 
         assert here.lessons.groups() == {}
+
+
+@pytest.mark.parametrize("trouble", ["ask", "learn"])
+async def test_after_an_index_was_away_it_wants_to_be_told_of_everything(trouble: str) -> None:
+    """It may have come back empty: another birth makes the workers tell."""
+    async with company() as here:
+        await here.learn("which bird sings loudest", "bird")
+        here.index.away = True
+        with pytest.raises(IndexUnavailableError):
+            await (here.ask(LONG) if trouble == "ask" else here.learn(LONG))
+        here.index.away = False
+        births = []
+        for _ in range(3):
+            here.now += 6.0
+            await here.ask("name the tallest mountain")
+            births.append(await born(here))
+
+    assert births == [1000.0, 1012.0, 1012.0]
+
+
+async def born(here: Company) -> float:
+    state = await here.service.answer(Ask())
+    assert isinstance(state, State)
+    return state.figures["born"]
 
 
 async def test_figures_tell_what_is_there() -> None:
