@@ -217,6 +217,18 @@ def test_an_aide_is_started_replaced_and_ended_with_the_rest(start: Start) -> No
     assert not is_alive(second)
 
 
+def test_an_aide_that_is_stuck_does_not_hold_up_the_end(start: Start) -> None:
+    """The drain is for the workers, and would be longer than this test may take."""
+    run = start(1, drain=600.0, aides=1)
+    aide = run.pid(1)
+    run.until("opened")
+    os.kill(aide, signal.SIGSTOP)
+    run.signal(signal.SIGTERM)
+
+    assert run.ended() == 1
+    assert not is_alive(aide)
+
+
 def test_nobody_waits_for_an_aide_and_its_deaths_end_nothing(start: Start) -> None:
     run = start(1, aides=1, manner="lame")
 

@@ -205,8 +205,11 @@ class Supervisor:
         asked = self._deadline is not None
         self._emit(WorkerDied(worker.slot, worker.pid, code, lived, asked))
         self._reaped(worker.slot)
-        if not asked:
+        if self._deadline is None:
             self._replace(worker.slot, code, lived)
+        elif all(self._aids(one.slot) for one in self._alive.values()):
+            # They have nobody to serve: one that does not end now is stuck.
+            self._deadline = min(self._deadline, self._mono() + MARGIN)
 
     def _replace(self, slot: int, code: int, lived: float) -> None:
         """Start a successor: at once, unless this slot's workers keep dying young."""
