@@ -51,9 +51,10 @@ async def run(settings: Settings, path: Path, environ: Mapping[str, str]) -> Non
 
     Raises: EmbedderError for an embedder that cannot be had.
     """
+    # Before there is anything to keep, the signal ends it at once: an embedder may hang.
+    chosen = await _embedder(settings.embedder, environ)
     over = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
-    chosen = await _embedder(settings.embedder, environ)
     memory = Memory(_MOST)
     index = _index(settings, chosen.dimension, memory)
     space = Space(chosen, Batcher(chosen, limit=_QUEUE), index)
