@@ -113,7 +113,7 @@ class Meaning:
 
     async def _alive(self, near: Near, lookup: Lookup) -> Found | None:
         """The stored answer, where it is there, fresh, and one to a question of this scope."""
-        found = await self._tiers.find(_sought(lookup, near), self._epoch())
+        found = await self._tiers.find(_sought(lookup, near), self._epoch(), sure=True)
         if found is None or not serves(found.entry, lookup.request):
             return None
         asked, question = found.entry.question, lookup.question

@@ -150,7 +150,7 @@ class Stage:
         self.upstream = FakeUpstream(*script)
         self.store = FakeStore()
         self.epoch = 0
-        tiers = [
+        self.tiers = tiers = [
             _tier(f"tier{depth}", store)
             for depth, store in enumerate([self.store] if stores is None else stores)
         ]

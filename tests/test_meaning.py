@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from proxy.core.entry import Key
 from proxy.core.events import MeaningJudged, MeaningLooked, TierFailed, TierTurned
 from proxy.core.near import Action
 from proxy.meaning import Meaning
@@ -207,6 +208,25 @@ async def test_a_judge_is_asked_behind_the_answer_for_the_next_time() -> None:
 
     assert here.calls == 2
     assert semantic.compared == [("refund please", "a", "")]
+
+
+class Deaf:
+    """A filter that has not heard of anything yet."""
+
+    def might_have(self, key: Key) -> bool:
+        return False
+
+    def added(self, key: Key) -> None:
+        """It does not listen."""
+
+
+async def test_what_another_machine_stored_just_now_is_served_whatever_the_filter_says() -> None:
+    """It would be forgotten as gone otherwise, before the filter has heard of it."""
+    here = stage(said("a"), said("b"))
+    await stored(here, chat("refund how"))
+    here.tiers[0].filter = Deaf()
+
+    assert await (await here.ask(chat("refund please"))).text() == "a"
 
 
 async def test_an_answer_that_is_gone_is_a_miss_and_forgotten() -> None:
