@@ -22,10 +22,10 @@ _EVERY: Final = 0.25
 _PART: Final = 2000
 """Entries that are told at once; about 3 MB."""
 _PATIENCE: Final = 10.0
-"""Seconds for so many answers."""
-_TOGETHER: Final = 16
-"""Few: after a change of the embedder each waits for a vector, which may be made far away, and
-whatever comes too late makes it begin from the start."""
+"""Seconds for a portion."""
+_EACH: Final = 0.5
+"""Seconds for each answer of it: after a change of the embedder they wait for vectors, which may
+be made far away, and what comes too late makes it begin from the start."""
 
 _FIGURES: Final = ("labels", "errors", "bound", "closed")
 
@@ -106,9 +106,9 @@ class Gathering:
             self._fleet.again()
 
     async def _learn(self, entries: Sequence[Entry]) -> None:
-        for start in range(0, len(entries), _TOGETHER):
-            async with asyncio.timeout(_PATIENCE):
-                await self._process.learn(entries[start : start + _TOGETHER])
+        if entries:
+            async with asyncio.timeout(_PATIENCE + _EACH * len(entries)):
+                await self._process.learn(entries)
 
 
 async def _together(portions: AsyncIterator[list[Entry]]) -> AsyncIterator[list[Entry]]:

@@ -31,7 +31,6 @@ class Process:
         self.born = 1.0
         self.away = False
         self.known: list[Key] = []
-        self.portions: list[int] = []
         self.lessons: list[bytes] = []
 
     def restart(self) -> None:
@@ -41,7 +40,6 @@ class Process:
     async def learn(self, entries: Sequence[Entry]) -> list[Key]:
         if self.away:
             raise SemanticError("gone")
-        self.portions.append(len(entries))
         self.known += [one.key for one in entries]
         return []
 
@@ -82,16 +80,15 @@ class Fleet:
 
 
 class Stage:
-    def __init__(self, *, disk: bool = True, stored: Sequence[Entry] = STORED) -> None:
+    def __init__(self, *, disk: bool = True) -> None:
         self.process, self.fleet, self.clock = Process(), Fleet(), FakeClock()
         self.events: list[Event] = []
-        self.entries = stored
         source = self.stored if disk else None
         self.gathering = Gathering(self.process, source, self.fleet, self.clock, self.events.append)
 
     async def stored(self, now: float) -> AsyncIterator[list[Entry]]:
-        yield list(self.entries[:-1])
-        yield list(self.entries[-1:])
+        yield STORED[:2]
+        yield STORED[2:]
 
 
 async def test_a_process_that_begins_is_told_all_that_is_stored_once() -> None:
@@ -110,13 +107,6 @@ async def test_a_process_that_begins_anew_is_told_again() -> None:
     await stage.gathering.round()
 
     assert stage.process.known == [*(one.key for one in STORED), key("theirs")]
-
-
-async def test_no_more_is_told_at_a_time_than_a_slow_embedder_can_take() -> None:
-    stage = Stage(stored=[entry(number, question=ASKED) for number in range(40)])
-    await stage.gathering.round()
-
-    assert stage.process.portions == [16, 16, 7, 1]
 
 
 async def test_that_it_works_is_told_once_it_knows_all_that_is_stored() -> None:
