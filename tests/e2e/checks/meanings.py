@@ -88,14 +88,12 @@ def payload(steps: list[Step]) -> None:
 
 @case("sm-context-payload", semantic=True, change=payload)
 async def what_is_to_be_read_belongs_to_the_question(run: Run) -> None:
-    """Long payloads and short ones."""
+    """Long payloads, which are not even looked up, and short ones."""
     for text in (PAYLOAD, PAYLOAD.replace("学校", "医院")):
         run.answers.append(await run.chat(f"请总结这段内容:{text}"))
 
     assert run.texts == ["#1", "#2", "#3", "#4"]
-    told = [why(answer) for answer in run.answers]
-    print("TOLD", told)
-    assert told[:2] == ["ineligible:long"] * 2
+    assert [why(answer) for answer in run.answers[2:]] == ["ineligible:deictic"] * 2
 
 
 BLAMED = "how do I build the project", "how can I compile the repo"
