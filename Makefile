@@ -35,7 +35,7 @@ run: install
 test: $(TESTABLE) lint
 	$(BIN)/mypy
 	$(BIN)/pytest -q tests/core
-	$(BIN)/pytest -q --ignore=tests/core
+	$(BIN)/pytest -q --numprocesses 2 --dist loadfile --ignore=tests/core
 
 lint: $(TESTABLE)
 	$(BIN)/ruff format --check .

@@ -121,7 +121,7 @@ async def test_a_neighbour_is_served_with_its_similarity(
     got = await ask(
         gateway,
         upstream,
-        "Which documents do I need for opening a bank account in Germany as a foreigner?",
+        "What documents are needed to open a bank account in Germany as a foreigner?",
     )
 
     assert answer(got) == "#1"
@@ -219,7 +219,7 @@ async def test_without_a_word_of_the_operators_a_neighbour_waits_for_evidence(
     got = await ask(
         gateway,
         upstream,
-        "Which documents do I need for opening a bank account in Germany as a foreigner?",
+        "What documents are needed to open a bank account in Germany as a foreigner?",
     )
 
     assert got.get("x-cache") == "MISS"
@@ -345,7 +345,7 @@ async def test_a_judge_is_asked_before_a_neighbour_is_served(
     got = await ask(
         gateway,
         upstream,
-        "Which documents do I need for opening a bank account in Germany as a foreigner?",
+        "What documents are needed to open a bank account in Germany as a foreigner?",
     )
 
     assert got.get("x-cache-kind") == "semantic"
