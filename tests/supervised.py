@@ -34,7 +34,7 @@ def work(slot: int, ready: Callable[[], None]) -> int:
     asked, ask = os.pipe()
     for number in (signal.SIGTERM, signal.SIGUSR1):
         signal.signal(number, lambda *_: os.write(ask, b"1"))
-    if manner == "late" and slot == 1:
+    if (manner == "late" and slot == 1) or manner == "lame":
         tell("starting", slot, os.getpid())
         os.read(asked, 1)
         tell("started", slot)

@@ -229,11 +229,14 @@ def test_an_aide_that_is_stuck_does_not_hold_up_the_end(start: Start) -> None:
     assert not is_alive(aide)
 
 
-def test_nobody_waits_for_an_aide_and_its_deaths_end_nothing(start: Start) -> None:
+def test_an_aides_deaths_end_nothing_even_before_any_worker_serves(start: Start) -> None:
     run = start(1, aides=1, manner="lame")
-
-    run.until("opened", *["reaped 1"] * 6)
+    late = int(run.until("starting 0")[0].split()[2])
+    run.until(*["reaped 1"] * 6)
     assert run.process.poll() is None
+    os.kill(late, signal.SIGUSR1)
+
+    run.until("opened", "reaped 1")
 
 
 def test_an_aide_that_serves_does_not_speak_for_workers(start: Start) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from semantic.embed.port import EmbedderError
@@ -20,7 +21,8 @@ from semantic.protocol import (
     Record,
     State,
 )
-from semantic.vector import packed
+from semantic.settings import Terms
+from semantic.vector import packed, unit
 from tests.semantic.company import OTHER, SCOPE, Company, company, key
 
 LONG = "how do we move the big old piano across the wide wooden bridge before noon"
@@ -102,15 +104,46 @@ async def test_the_vector_comes_back_to_be_stored_and_is_taken_without_the_embed
         assert here.index.figures().rows == 1
 
 
+ELSEWHERE = packed(unit(np.arange(64, dtype=np.float32), 64)[0])
+"""A vector as good as any, in another direction than the embedder's."""
+
+
 @pytest.mark.parametrize(
-    ("tag", "vector"), [("other:9:64", b"\0" * 128), ("fake:1:64", b"\0" * 128), ("", b"")]
+    ("tag", "vector"),
+    [
+        ("other:9:64", ELSEWHERE),
+        ("fake:1:64", b"\0" * 128),
+        ("fake:1:64", ELSEWHERE[:-2]),
+        ("", b""),
+    ],
 )
 async def test_a_vector_of_another_embedder_or_none_is_made_anew(tag: str, vector: bytes) -> None:
     async with company() as here:
         await here.learn("which bird sings loudest", tag=tag, vector=vector)
 
         assert here.embedder.texts == ["which bird sings loudest"]
-        assert (await here.ask("which bird sings loudest")).action == "serve"
+        found = await here.index.search(
+            SCOPE, (await here.embedder.embed(["which bird sings loudest"]))[0], 1
+        )
+        assert found[0].similarity > 0.99
+
+
+async def test_the_form_comes_back_to_be_stored_and_is_taken_as_it_is() -> None:
+    async with company() as here:
+        asked = await here.ask("退货流程")
+        await here.learn("anything else, as long as the form is known", "k", form=asked.form)
+
+        assert (await here.ask("怎么退货")).key == key("k")
+
+
+async def test_a_form_by_other_rules_is_made_anew() -> None:
+    """An operator has added synonyms since it was stored."""
+    terms = Terms(synonyms=(("退货", "退换货"),))
+    async with company() as before, company(terms=terms) as here:
+        form = (await before.ask("怎么退货")).form
+        await here.learn("怎么退货", "k", form=form)
+
+        assert (await here.ask("怎么退换货")).key == key("k")
 
 
 async def test_what_the_embedder_cannot_read_is_found_by_its_form_alone() -> None:
