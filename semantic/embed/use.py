@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +20,8 @@ _PINS: Final = {
 }
 _LANGUAGES: Final = "ar de en es fr it ja ko nl pl pt ru th tr zh"
 """That it was trained on; Chinese in both of its scripts."""
+_PLAIN: Final = re.compile("[A-Za-z0-9 ,.?!'-]*")
+"""Text of characters that all have a token."""
 _UNKNOWN: Final = 0
 """The token of whatever is not in the vocabulary: all of it is the same to the model."""
 
@@ -43,6 +46,8 @@ class Use:
 
     def whole(self, text: str) -> bool:
         """Text of any length is taken whole, but for characters that are not in the vocabulary."""
+        if _PLAIN.fullmatch(text):
+            return True  # most are, and to cut one into tokens takes 0.1 ms of the loop's time
         tokens = self._model._tokenizer.encode(text, add_bos=False, add_eos=False)
         return _UNKNOWN not in tokens
 

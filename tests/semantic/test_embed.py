@@ -15,7 +15,7 @@ from semantic.embed.e5 import E5
 from semantic.embed.pinned import check
 from semantic.embed.port import EmbedderError
 from semantic.embed.threaded import Threaded
-from semantic.embed.use import Use
+from semantic.embed.use import _PLAIN, _UNKNOWN, Use
 from tests.semantic.models import DIMENSION, Small
 
 if TYPE_CHECKING:
@@ -208,3 +208,14 @@ async def test_an_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch
 async def test_a_setting_that_names_no_embedder_is_refused(spec: str) -> None:
     with pytest.raises(ValueError, match="expected"):
         await embedder(spec, {})
+
+
+def test_each_plain_character_has_a_token_of_its_own() -> None:
+    """Texts of those alone are not cut into tokens to see whether all reach the vector."""
+    use = Use()
+    plain = [chr(code) for code in range(32, 127) if _PLAIN.fullmatch(chr(code))]
+
+    assert len(plain) == 2 * 26 + 10 + 7
+    for character in plain:
+        tokens = use._model._tokenizer.encode(f"a{character}b", add_bos=False, add_eos=False)
+        assert _UNKNOWN not in tokens, character
