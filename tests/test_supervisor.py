@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from proxy.adapters.processes.pause import delay
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -237,6 +239,14 @@ def test_an_aides_deaths_end_nothing_even_before_any_worker_serves(start: Start)
     os.kill(late, signal.SIGUSR1)
 
     run.until("opened", "reaped 1")
+
+
+@pytest.mark.parametrize(
+    ("young", "seconds"), [(0, 0.0), (1, 0.0), (2, 0.1), (3, 0.2), (8, 5.0), (5000, 5.0)]
+)
+def test_one_that_keeps_dying_is_started_again_for_ever(young: int, seconds: float) -> None:
+    """No number of deaths is too large to be reckoned with."""
+    assert delay(young, 5.0) == seconds
 
 
 def test_an_aide_that_serves_does_not_speak_for_workers(start: Start) -> None:

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from proxy.adapters.processes.pause import AIDE, MAX_DELAY, YOUNG, delay
 from proxy.adapters.processes.worker import become, say
 from proxy.core.events import WorkerDied, WorkersGaveUp, WorkerStarted
 
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 
 MARGIN: Final = 2.0
 """Seconds that a worker may take beyond its drain before it is killed."""
-YOUNG: Final = 10.0
-"""Seconds; a worker that dies sooner than this after the last one is started with a delay."""
-MAX_DELAY: Final = 5.0
 MAX_DEATHS: Final = 5
 """Deaths after which nothing is tried again, if no worker has served yet."""
 
@@ -219,9 +217,9 @@ class Supervisor:
             self._code = code if code > 0 else 1
             self._end()
             return
-        young = self._young[slot] = self._young[slot] + 1 if lived < YOUNG else 0
-        delay = min(0.1 * 2 ** (young - 2), MAX_DELAY) if young > 1 else 0.0
-        self._due[slot] = self._mono() + delay
+        slow = AIDE if self._aids(slot) else 1.0
+        young = self._young[slot] = self._young[slot] + 1 if lived < YOUNG * slow else 0
+        self._due[slot] = self._mono() + delay(young, MAX_DELAY * slow)
 
 
 @contextmanager
