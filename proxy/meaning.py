@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from proxy.attempts import Attempts
-from proxy.core.decision import Found, Hit, Miss, evaluate
+from proxy.core.decision import Hit, Miss, evaluate
 from proxy.core.delivery import serves
 from proxy.core.entry import Key
 from proxy.core.events import MeaningJudged, MeaningLooked, TierLooked
@@ -84,16 +84,16 @@ class Meaning:
             return exact
         for _ in range(_TRIES):
             near = await self._nearest(lookup, request)
-            found = None
+            there: Outcome | None = None
             if near.action in ("serve", "judge"):
-                found = await self._alive(near, lookup)
-                if found is None:
-                    self.gone(near.key)
+                there = await self._alive(near, lookup)
+                if there is None:  # at once: it must not be what is found again
+                    await self._forgotten(near.key, self._timeout)
                     continue
-                near = await self._agreed(near, lookup, found.entry)
+                near = await self._agreed(near, lookup, there)
             self._emit(MeaningLooked(near.reason or near.kind, near.similarity))
-            if found is not None and near.action == "serve":
-                return Hit(found, max(0.0, self._clock.now() - found.entry.created))
+            if isinstance(there, Hit) and near.action == "serve":
+                return there
             self._await(lookup.key, near)
             return replace(exact, detail=near.reason)
         return exact
@@ -111,25 +111,31 @@ class Meaning:
         self._emit(TierLooked(TIER, result, self._clock.mono() - start))
         return near
 
-    async def _alive(self, near: Near, lookup: Lookup) -> Found | None:
-        """The stored answer, where it is there, fresh, and one to a question of this scope."""
+    async def _alive(self, near: Near, lookup: Lookup) -> Outcome | None:
+        """The stored answer as this request sees it; None: it is not there, not fresh, or not one
+        to a question of this scope."""
         found = await self._tiers.find(_sought(lookup, near), self._epoch(), sure=True)
-        if found is None or not serves(found.entry, lookup.request):
+        asked, question = None if found is None else found.entry.question, lookup.question
+        if found is None or asked is None or question is None or asked.scope != question.scope:
             return None
-        asked, question = found.entry.question, lookup.question
-        if asked is None or question is None or asked.scope != question.scope:
-            return None
+        if not serves(found.entry, lookup.request):
+            return Miss("request")
         found = replace(found, kind=near.kind, similarity=near.similarity)
-        outcome = evaluate(found, self._clock.now(), self._epoch(), lookup.request.controls)
-        return found if isinstance(outcome, Hit) else None
+        match evaluate(found, self._clock.now(), self._epoch(), lookup.request.controls):
+            case Hit() | Miss("request") as outcome:
+                return outcome
+            case _:
+                return None
 
-    async def _agreed(self, near: Near, lookup: Lookup, entry: Entry) -> Near:
-        """As the judge sees it, where one is to be asked."""
+    async def _agreed(self, near: Near, lookup: Lookup, there: Outcome) -> Near:
+        """What becomes of it: as the request wants, and as the judge sees it where one is asked."""
+        if not isinstance(there, Hit):
+            return replace(near, action="none", reason="request")
         if near.action != "judge":
             return near
-        asking = self._consulted(near, lookup.question, entry)
-        failed = replace(_FAILED, tag=near.tag)
-        return await self._attempts.ask("get", asking, self._patience) or failed
+        asking = self._consulted(near, lookup.question, there.found.entry)
+        told = await self._attempts.ask("get", asking, self._patience) or _FAILED
+        return replace(told, tag=near.tag, vector=near.vector, form=near.form)
 
     def _consulted(
         self, near: Near, question: Question | None, entry: Entry
@@ -188,11 +194,11 @@ class Meaning:
 
     def gone(self, key: Key) -> None:
         """There is no answer under this key any more."""
-        self._backlog.add(self._forgotten(key))
+        self._backlog.add(self._forgotten(key, _BEHIND))
 
-    async def _forgotten(self, key: Key) -> None:
+    async def _forgotten(self, key: Key, seconds: float) -> None:
         self._telling.gone(key)
-        await self._attempts.ask("delete", partial(self._semantic.forget, (key,)), _BEHIND)
+        await self._attempts.ask("delete", partial(self._semantic.forget, (key,)), seconds)
 
     async def blame(self, request: str) -> Sequence[Key] | None:
         """See `Meanings`."""

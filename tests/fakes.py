@@ -7,6 +7,8 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypeAlias
 
+from msgspec import structs
+
 from proxy.core import wire
 from proxy.core.entry import Key
 from proxy.core.message import Head
@@ -279,7 +281,8 @@ class FakeSemantic:
             if stored.scope == question.scope and _first(stored.text) == _first(question.text):
                 self.served[request] = key
                 reason = "" if self.action in ("serve", "judge") else "shadow"
-                return Near(self.action, key, question.scope, "semantic", 0.97, reason=reason)
+                near = Near(self.action, key, question.scope, "semantic", 0.97, reason=reason)
+                return structs.replace(near, tag="fake:1", vector=b"vv")
         return Near(reason="scope_empty", tag="fake:1", vector=b"vv")
 
     async def learn(self, entries: Sequence[Entry]) -> list[Key]:

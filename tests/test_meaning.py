@@ -384,3 +384,41 @@ async def test_a_hit_by_meaning_is_not_refreshed_behind() -> None:
     await settle()
 
     assert here.calls == 1
+
+
+@pytest.mark.parametrize("wish", ["max-age=5", "min-fresh=3590"])
+async def test_what_one_request_does_not_want_is_still_there_for_others(wish: str) -> None:
+    here = stage(said("a"), said("b"))
+    await stored(here, chat("refund how"))
+    (key,) = here.semantic.known
+    here.clock.advance(30)
+
+    got = await here.ask(chat("refund please"), ("cache-control", wish))
+
+    assert await got.text() == "b"
+    await settle()
+    assert key in here.semantic.known
+
+
+async def test_answers_that_are_gone_do_not_stand_in_the_way_of_one_that_is_there() -> None:
+    here = stage(said("a"), said("b"), said("c"), said("d"))
+    for text in ("refund how", "price how", "order how"):
+        await stored(here, chat(text))
+    first, second, third = here.semantic.known
+    question = here.semantic.known[first].question
+    for one in (second, third):
+        here.semantic.known[one] = _with(here.semantic.known[one], question)
+    for one in (first, second):
+        await here.store.delete(one)
+
+    assert await (await here.ask(chat("refund please"))).text() == "c"
+
+
+async def test_what_a_judge_refused_is_stored_with_its_own_vector() -> None:
+    semantic = FakeSemantic("judge", agrees=False)
+    here = stage(said("a"), said("b"), semantic=semantic)
+    await stored(here, chat("refund how"))
+    await stored(here, chat("refund please"))
+
+    told = [one.question for one in semantic.known.values() if one.question is not None]
+    assert [(one.text, one.vector) for one in told][1] == ("refund please", b"vv")
