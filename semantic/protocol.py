@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -36,6 +37,8 @@ class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Half-precision little-endian numbers, length 1."""
     form: bytes = b""
     """Of the canonical question, as `Found` had it; empty: not known."""
+    ttl: float = math.inf
+    """Seconds that the answer lives, from its beginning on."""
 
 
 class Label(msgspec.Struct, frozen=True, array_like=True, gc=False):

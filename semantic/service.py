@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from semantic.eligible import ineligible
 from semantic.embed.port import EmbedderError
 from semantic.form import Forms
 from semantic.index.port import IndexUnavailableError
@@ -125,7 +126,7 @@ class Service:
         kept, gone, missed = [], [], []
         for number, record in enumerate(records):
             held = self._held(record)
-            if self._memory.lives(held, now):
+            if held is not None and self._memory.lives(held, now):
                 await self.forget((record.key,))
                 gone += self._memory.add(record.key, held)
                 kept.append(record)
@@ -135,10 +136,14 @@ class Service:
             missed += await self._placed(kept[start : start + _PART])
         return Done(len(kept), tuple(missed))
 
-    def _held(self, record: Record) -> Held:
+    def _held(self, record: Record) -> Held | None:
+        """None: it may not be compared."""
         form = record.form
-        if not self._forms.current(form):
-            form = self._forms.of(read(record.text, self._settings.terms))
+        if not self._forms.current(form):  # who has one was looked up then, and might be compared
+            reading = read(record.text, self._settings.terms)
+            if ineligible(reading, record.ttl, self._settings):
+                return None
+            form = self._forms.of(reading)
         name = named(record.scope, form) if self._forms.tells(form) else b""
         return Held(record.scope, record.text, record.expires, record.epoch, name)
 
@@ -146,7 +151,7 @@ class Service:
         """Have their vectors found; keys of those that the embedder failed for. Raises:
         IndexUnavailableError."""
         embedder, rows, missed = self._space.embedder, {}, []
-        ready = [record for record in records if record.tag == embedder.tag]
+        ready = [record for record in records if record.tag == embedder.tag and record.vector]
         try:
             vectors = unpacked([record.vector for record in ready], embedder.dimension)
             rows = dict(zip([record.key for record in ready], vectors, strict=True))

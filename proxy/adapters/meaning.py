@@ -144,5 +144,5 @@ def _record(entry: Entry) -> Record | None:
         return None
     # No longer than it is fresh: what is stale is refreshed by its own question alone.
     until = entry.created + entry.ttl
-    stored = (asked.tag, asked.vector, asked.form)
+    stored = (asked.tag, asked.vector, asked.form, entry.ttl)
     return Record(entry.key, asked.scope, asked.text, until, entry.epoch, *stored)

@@ -458,3 +458,40 @@ async def test_a_question_that_may_not_be_compared_says_why() -> None:
 
     assert isinstance(found, Found)
     assert found.reason.startswith("ineligible:")
+
+
+@pytest.mark.parametrize(
+    ("stored", "asked"),
+    [
+        ("what is my balance", "what is the balance"),
+        ("这个怎么退货", "怎么退货"),
+        ("who is the president currently", "who is the president"),
+    ],
+    ids=["personal", "deictic", "time"],
+)
+async def test_what_may_not_be_compared_answers_nobody_else(stored: str, asked: str) -> None:
+    """It is stored with its question where nobody could look when it was asked: by a request for a
+    new answer, by a refresh, or while this process was away."""
+    async with company() as here:
+        assert await here.learn(stored) == 0
+
+        found = await here.ask(asked)
+
+    assert found.action == "none"
+
+
+async def test_a_question_about_now_may_be_found_while_answers_live_shortly() -> None:
+    async with company() as here:
+        assert await here.learn("who is the president currently", ttl=60.0) == 1
+
+
+async def test_one_without_a_vector_costs_no_other_its_own() -> None:
+    async with company() as here:
+        vector = packed((await here.embedder.embed(["which bird sings loudest"]))[0])
+        here.embedder.texts.clear()
+        tag = here.embedder.tag
+        whole = Record(key("a"), SCOPE, "which bird sings loudest", 2000.0, tag=tag, vector=vector)
+        torn = Record(key("b"), SCOPE, "which river is the longest", 2000.0, tag=tag)
+        await here.service.answer(Learn((whole, torn)))
+
+    assert here.embedder.texts == ["which river is the longest"]
