@@ -147,8 +147,9 @@ class Lessons:
         found, text = self._served.pop(request, (None, ""))
         if found is None:
             return Lesson()
-        given = self._label(found, wrong=True)
-        return self._taken(Lesson((given,), (Block(found.scope, text, found.key),)))
+        given, scope = self._label(found, wrong=True), found.scope
+        block = Block(_pair(scope, text, found.key), _pair(scope, text), found.key)
+        return self._taken(Lesson((given,), (block,)))
 
     def _taken(self, lesson: Lesson) -> Lesson:
         self.hear(lesson)
@@ -159,8 +160,8 @@ class Lessons:
         for one in lesson.labels:
             self._policy.learn(one)
         for block in lesson.blocks:
-            self._blocked[_pair(block.scope, block.text, block.key)] = None
-            self._promoted.pop(_pair(block.scope, block.text), None)
+            self._blocked[block.pair] = None
+            self._promoted.pop(block.asked, None)
         while len(self._blocked) > _BLOCKED:
             self._blocked.popitem(last=False)
         self.changed = True

@@ -55,10 +55,12 @@ class Label(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Block(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A pair that somebody said was wrong: never again."""
+    """A pair that somebody said was wrong: never again. In digests, since no text is to travel."""
 
-    scope: bytes
-    text: str
+    pair: bytes
+    """16 bytes for scope, question and answer."""
+    asked: bytes
+    """The same for scope and question."""
     key: bytes
 
 

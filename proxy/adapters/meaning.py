@@ -85,9 +85,14 @@ class Meaning:
         ]
 
     async def hear(self, news: bytes) -> None:
-        """Count what another machine told as learnt. Raises: SemanticError."""
+        """Count what another machine told as learnt, unless it is of another version, and would
+        read no better the next time. Raises: SemanticError."""
+        try:
+            lesson = msgspec.msgpack.decode(news, type=Lesson)
+        except msgspec.MsgspecError:
+            return
         with _gone():
-            await self._client.hear(msgspec.msgpack.decode(news, type=Lesson))
+            await self._client.hear(lesson)
 
     async def state(self) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
         """Figures of the process by name, and those of its groups. Raises: SemanticError."""
@@ -104,7 +109,7 @@ class Meaning:
 def _gone() -> Iterator[None]:
     try:
         yield
-    except (ClientError, msgspec.MsgspecError) as error:
+    except ClientError as error:
         raise SemanticError(str(error)) from error
 
 

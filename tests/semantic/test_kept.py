@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from semantic.kept import Kept
-from semantic.protocol import Block, Lesson
+from semantic.protocol import Found
 from tests.semantic.company import Company, key
 
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def taught() -> Lessons:
     """Somebody called a hit wrong."""
     lessons = Company().lessons
-    lessons.hear(Lesson(blocks=(Block(b"s" * 32, "a question", key("k")),)))
+    lessons.served("req_1", Found(scope=b"s" * 32, key=key("k")), "a question")
+    lessons.blame("req_1")
     return lessons
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -354,6 +355,7 @@ async def test_a_hit_that_is_called_wrong_is_forgotten_and_blocked() -> None:
     assert isinstance(lesson, Lesson)
     assert [block.key for block in lesson.blocks] == [key("bird")]
     assert lesson.labels[0].wrong
+    assert b"bird sings" not in msgspec.msgpack.encode(lesson)  # which other machines are told
     assert again == Lesson()
     assert blocked.action == "none"
 
