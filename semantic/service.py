@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -188,8 +189,10 @@ class Service:
         return len(gone)
 
     async def sweep(self) -> None:
-        """Forget what there is no answer to any more."""
-        await self.forget(self._memory.dead(self._now()))
+        """Forget what there is no answer to any more. Vectors that an index elsewhere keeps, since
+        it does not answer, lead nowhere, and expire there."""
+        with suppress(IndexUnavailableError):
+            await self.forget(self._memory.dead(self._now()))
 
     async def _voided(self, epoch: int) -> None:
         """Everything was declared void: what was asked for before is no answer any more."""

@@ -487,6 +487,21 @@ async def test_a_question_about_now_may_be_found_while_answers_live_shortly() ->
         assert await here.learn("who is the president currently", ttl=60.0) == 1
 
 
+async def test_an_index_that_is_away_when_it_is_swept_ends_nothing() -> None:
+    """It would be the process's end, and all that it knows would have to be told anew."""
+    async with company() as here:
+        await here.learn("which bird sings loudest")
+        here.index.remove = away  # type: ignore[method-assign]
+        here.now = 3000.0
+        await here.service.sweep()
+
+        assert (await here.ask("which bird sings loudest")).reason == "scope_empty"
+
+
+async def away(scope: bytes, keys: object) -> None:
+    raise IndexUnavailableError("redis: ConnectionError")
+
+
 async def test_one_without_a_vector_costs_no_other_its_own() -> None:
     async with company() as here:
         vector = packed((await here.embedder.embed(["which bird sings loudest"]))[0])
