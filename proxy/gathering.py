@@ -21,6 +21,8 @@ _EVERY: Final = 0.25
 """Seconds between two looks at the process, and at what others told."""
 _PART: Final = 2000
 """Entries that are told at once; about 3 MB."""
+_LATER: Final = 5.0
+"""Seconds until all is told again after that went wrong: it is read from the disk each time."""
 _PATIENCE: Final = 10.0
 """Seconds for a portion."""
 _EACH: Final = 0.5
@@ -66,6 +68,7 @@ class Gathering:
         self._clock = clock
         self._emit = emit
         self._born = 0.0
+        self._pause = _EVERY
 
     async def run(self) -> None:
         """Until cancelled; while the process is away, it waits."""
@@ -77,7 +80,7 @@ class Gathering:
                     self._emit(TierFailed(TIER, "sweep", type(error).__name__))
                 if not isinstance(error, StoreError):
                     self._born = 0.0
-            await self._clock.sleep(_EVERY)
+            await self._clock.sleep(self._pause)
 
     async def round(self) -> None:
         """Once. Raises: SemanticError, StoreError, TimeoutError."""
@@ -85,8 +88,9 @@ class Gathering:
             figures, groups = await self._process.state()
         self._emit(_measured(figures, groups))
         if figures["born"] != self._born:
+            self._pause = _LATER
             await self._begin()
-            self._born = figures["born"]
+            self._born, self._pause = figures["born"], _EVERY
             self._emit(TierKnown(TIER))
         more = self._fleet is not None
         while more and self._fleet is not None:

@@ -29,7 +29,8 @@ class Process:
 
     def __init__(self) -> None:
         self.born = 1.0
-        self.away = False
+        self.away = self.full = False
+        self.tried = 0
         self.known: list[Key] = []
         self.lessons: list[bytes] = []
 
@@ -38,7 +39,8 @@ class Process:
         self.known, self.lessons = [], []
 
     async def learn(self, entries: Sequence[Entry]) -> list[Key]:
-        if self.away:
+        self.tried += 1
+        if self.away or self.full:
             raise SemanticError("gone")
         self.known += [one.key for one in entries]
         return []
@@ -176,3 +178,17 @@ async def test_a_process_that_has_not_come_up_yet_is_no_failure() -> None:
     await asyncio.gather(running, return_exceptions=True)
 
     assert stage.events == []
+
+
+async def test_a_process_that_can_learn_nothing_is_not_told_all_without_a_pause() -> None:
+    """Its index may be away for hours, and the whole disk tier is read each time."""
+    stage = Stage()
+    stage.process.full = True
+    running = asyncio.create_task(stage.gathering.run())
+    for _ in range(40):
+        await settle()
+        stage.clock.advance(0.25)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+    assert stage.process.tried == 2

@@ -1,4 +1,4 @@
-"""A worker's line to the semantic process: what never reaches it."""
+"""A worker's line to the semantic process: what never reaches it, and what does in parts."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ import msgspec
 import pytest
 
 from proxy.adapters.meaning import Meaning
+from proxy.core.entry import Question
 from proxy.ports import SemanticError
-from semantic.protocol import Lesson
+from semantic.protocol import Done, Learn, Lesson
+from semantic.server import Server
+from tests.stored import entry, key
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from semantic.protocol import Message
 
 
 @pytest.mark.parametrize("news", [b"", b"\x93", msgspec.msgpack.encode({"type": "tomorrow's"})])
@@ -23,3 +28,24 @@ async def test_a_lesson_of_another_version_is_passed_over(tmp_path: Path, news: 
     await line.hear(news)
     with pytest.raises(SemanticError):
         await line.hear(msgspec.msgpack.encode(Lesson()))
+
+
+async def test_large_vectors_are_told_in_as_many_messages_as_it_takes(tmp_path: Path) -> None:
+    """2000 questions at once are 20 MB with a large embedder, and a message holds 16."""
+    parts: list[int] = []
+
+    async def answer(message: Message) -> Message:
+        assert isinstance(message, Learn)
+        parts.append(len(message.records))
+        return Done()
+
+    server = Server(tmp_path / "s.sock", answer)
+    await server.start()
+    line = Meaning(tmp_path / "s.sock")
+    asked = Question(key("scope"), "问" * 400, "large", b"v" * 8192)
+    await line.learn([entry(number, question=asked) for number in range(2000)])
+    await line.aclose()
+    await server.aclose()
+
+    assert sum(parts) == 2000
+    assert len(parts) == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -11,7 +11,7 @@ from proxy.core.entry import Key
 from proxy.core.near import Near, Verdict
 from proxy.ports import SemanticError
 from semantic.client import Client, ClientError
-from semantic.protocol import Found, Lesson, Nearest, Record
+from semantic.protocol import LARGEST, Found, Lesson, Nearest, Record
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from proxy.core.request import Lookup
 
     Told = Callable[[bytes], Awaitable[None]]
+
+_RECORD: Final = 256
+"""Bytes of a record besides its text and vector, at most."""
 
 
 class Meaning:
@@ -52,7 +55,8 @@ class Meaning:
         """See the port."""
         records = [one for one in map(_record, entries) if one is not None]
         with _gone():
-            return [Key(key) for key in await self._client.learn(records)]
+            missed = [await self._client.learn(part) for part in _parts(records)]
+        return [Key(key) for part in missed for key in part]
 
     async def forget(self, keys: Sequence[Key]) -> None:
         """See the port."""
@@ -141,6 +145,17 @@ def _found(near: Near) -> Found:
         reason=near.reason,
         group=near.group,
     )
+
+
+def _parts(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
+    """As many at once as one message can hold, whatever the size of vectors and texts."""
+    start = size = 0
+    for number, one in enumerate(records):
+        size += _RECORD + 4 * len(one.text) + len(one.vector)
+        if size > LARGEST:
+            yield records[start:number]
+            start, size = number, _RECORD + 4 * len(one.text) + len(one.vector)
+    yield records[start:]
 
 
 def _record(entry: Entry) -> Record | None:
