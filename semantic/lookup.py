@@ -89,7 +89,7 @@ class Lookup:
     def _promoted(self, asked: _Asked) -> Found | None:
         """By what the judge said of this very question behind an earlier answer."""
         key, similarity = self._lessons.promoted(asked.message.scope, asked.message.text)
-        if not key or not self._stands(asked, key):
+        if not key or similarity < asked.message.threshold or not self._stands(asked, key):
             return None
         return Found(
             action="serve",

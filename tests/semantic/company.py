@@ -20,7 +20,7 @@ from semantic.lookup import Lookup
 from semantic.memory import Memory
 from semantic.protocol import Done, Found, Learn, Nearest, Record
 from semantic.service import Service
-from semantic.settings import Settings
+from semantic.settings import Judge, Settings
 from semantic.space import Space
 from semantic.vector import unit
 
@@ -70,6 +70,13 @@ class FakeEmbedder:
         """It has nothing to give up."""
 
 
+class FakeJudge:
+    """It agrees to everything."""
+
+    async def ask(self, question: str, stored: str) -> str:
+        return "yes"
+
+
 class Index(Local):
     """One that can be away."""
 
@@ -91,7 +98,7 @@ class Index(Local):
 class Company:
     """All parts, and the time that they go by."""
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, judge: Any = None, /, **settings: Any) -> None:
         given = {"mode": "on", "min_similarity": 0.9, "sample_rate": 0.0, **settings}
         self.settings = Settings(**given)
         self.now = 1000.0
@@ -104,7 +111,7 @@ class Company:
         self.lessons = Lessons(
             self.settings,
             Budget(self.settings),
-            None,
+            judge,
             self.space.similarity,
             lambda: self.draw,
             lambda: next(names).to_bytes(16, "big"),
@@ -136,9 +143,11 @@ class Company:
 
 
 @asynccontextmanager
-async def company(**settings: Any) -> AsyncIterator[Company]:
-    """The parts, with the embedder at work."""
-    made = Company(**settings)
+async def company(*, agreed: bool = False, **settings: Any) -> AsyncIterator[Company]:
+    """The parts, with the embedder at work. `agreed`: there is a judge, behind the answers."""
+    if agreed:
+        settings |= {"judge": Judge(mode="async")}
+    made = Company(FakeJudge() if agreed else None, **settings)
     running = asyncio.create_task(made.space.vectors.run())
     try:
         yield made

@@ -12,6 +12,7 @@ from semantic.protocol import (
     Ask,
     Blame,
     Compare,
+    Consult,
     Done,
     Failed,
     Forget,
@@ -512,3 +513,18 @@ async def test_one_without_a_vector_costs_no_other_its_own() -> None:
         await here.service.answer(Learn((whole, torn)))
 
     assert here.embedder.texts == ["which river is the longest"]
+
+
+@pytest.mark.parametrize(("threshold", "served"), [(0.0, True), (0.99, False)])
+async def test_what_a_judge_allowed_is_near_enough_for_who_wants_no_more(
+    threshold: float, *, served: bool
+) -> None:
+    async with company(agreed=True, min_similarity=0.98, profile="balanced") as here:
+        await here.learn(LONG, "long")
+        found = await here.ask(NEAR)
+        assert found.action == "promote"
+        await here.service.answer(Consult(found, NEAR, STORED))
+
+        found = await here.ask(NEAR, threshold=threshold)
+
+    assert (found.action == "serve") == served
