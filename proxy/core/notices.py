@@ -58,7 +58,8 @@ def notice(event: Event) -> Notice:
             told |= {"code": code, "seconds": round(seconds, 3)}
         case events.MeaningJudged(kind, wrong, similarity, group):
             told = {"event": "semantic_label", "kind": kind, "wrong": wrong}
-            told |= {"similarity": round(similarity, 4), "group": _clean(group)}
+            model, _, language = group.rpartition("/")
+            told |= {"similarity": round(similarity, 4), "group": f"{_name(model)}/{language}"}
         case events.WorkersGaveUp(deaths):
             told = {"event": "workers_gave_up", "deaths": deaths}
         case _:

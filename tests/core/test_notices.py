@@ -58,3 +58,9 @@ def test_what_is_plain_already_stays_as_it_is() -> None:
     event = events.Served(request_id="req_1", model="org/model-7b:free")
 
     assert safe(event) is event
+
+
+def test_a_group_whose_model_is_no_name_tells_no_more_than_its_language() -> None:
+    told = notice(events.MeaningJudged("semantic", True, 0.9, "what my doctor said/en"))
+
+    assert told["group"] == "?/en"
