@@ -25,7 +25,7 @@ _PARTS: Final = {
     Endpoint.COMPLETIONS: ("prompt",),
 }
 """The members that a prompt is made of, after its tools."""
-_SYSTEM: Final = frozenset(("system", "developer"))
+_SYSTEM: Final = ("system", "developer")  # no set: a role may be anything, a list too
 
 Fields = dict[str, Any]
 

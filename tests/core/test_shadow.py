@@ -212,3 +212,13 @@ def test_a_picture_is_not_cut_in_two() -> None:
     assert made is not None
 
     assert json.loads(made)["messages"] == [turns[0], {"role": "user", "content": "."}]
+
+
+@pytest.mark.parametrize("role", [["system"], {"a": 1}, None, 3])
+def test_whatever_a_role_is_an_opening_has_an_end(role: Any) -> None:
+    body = json.dumps({"messages": [{"role": role, "content": "a"}]}).encode()
+
+    made = shadow.opening(body, Endpoint.CHAT)
+
+    assert made is not None
+    assert json.loads(made) == {"messages": [{"role": "user", "content": "."}]}
