@@ -47,6 +47,18 @@ async def test_lessons_travel_as_they_are(client: driver.Redis) -> None:
     assert await there.meanings.heard() == ([], [b"\x00a lesson\xff"], False)
 
 
+async def test_who_begins_anew_hears_what_it_told_itself_once(client: driver.Redis) -> None:
+    """What somebody called wrong is not served again after the semantic process died."""
+    here = Machine(client, FakeStore(), "a")
+    await here.meanings.learnt(b"a lesson")
+    assert await here.meanings.heard() == ([], [], False)
+    here.meanings.again()
+
+    assert await here.meanings.heard() == ([], [b"a lesson"], False)
+    await here.meanings.learnt(b"another")
+    assert await here.meanings.heard() == ([], [], False)
+
+
 async def test_who_begins_anew_hears_all_again(client: driver.Redis) -> None:
     store = FakeStore()
     here, there = Machine(client, store, "a"), Machine(client, store, "b")

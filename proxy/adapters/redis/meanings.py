@@ -50,6 +50,8 @@ class Meanings:
         self._clock = clock
         self._names = {kind: link.name("meaning", kind.decode()) for kind in (_STORED, _LEARNT)}
         self._last = {_STORED: b"0-0", _LEARNT: b"0-0"}
+        self._anew = False
+        """Whether what this machine told itself is news to who listens."""
 
     def __repr__(self) -> str:
         return f"<Meanings heard to {self._last}>"
@@ -68,14 +70,17 @@ class Meanings:
             await self._link.script(_ADD, (name,), (self._me, what), write=True)
 
     def again(self) -> None:
-        """Hear from the beginning: who listened has forgotten everything."""
+        """Hear from the beginning, this machine's own words too: who listened has forgotten all."""
         self._last = {_STORED: b"0-0", _LEARNT: b"0-0"}
+        self._anew = True
 
     async def heard(self) -> tuple[list[Entry], list[bytes], bool]:
         """Entries and lessons that others told of since the last time, and whether there may be
         more. Raises: StoreError."""
-        keys, more = await self._new(_STORED)
+        keys, some = await self._new(_STORED)
         lessons, further = await self._new(_LEARNT)
+        more = some or further
+        self._anew &= more
         now = self._clock.now()
         entries = []
         for key in dict.fromkeys(keys):
@@ -83,12 +88,12 @@ class Meanings:
                 stored = await self._get(Key(key), now)
                 if isinstance(stored, Entry) and stored.question is not None:
                     entries.append(stored)
-        return entries, lessons, more or further
+        return entries, lessons, more
 
     async def _new(self, kind: bytes) -> tuple[list[bytes], bool]:
         told: Any = await self._link.script(_NEW, (self._names[kind],), (self._last[kind],))
         found = []
         for at, fields in told or ():
             self._last[kind] = at
-            found += [what for who, what in [tuple(fields[:2])] if who != self._me]
+            found += [what for who, what in [tuple(fields[:2])] if self._anew or who != self._me]
         return found, len(told or ()) == _PORTION
