@@ -16,8 +16,21 @@ from tests.stored import NOW, alias, entry, key
 if TYPE_CHECKING:
     import redis as driver
 
+    from proxy.core.entry import Key, Stored
+
 KEYS, LESSONS = f"{PREFIX}{{meaning}}:k", f"{PREFIX}{{meaning}}:l"
 ASKED = Question(key("scope"), "how do I get a refund")
+
+
+class Away(FakeStore):
+    """A store that cannot be read for a while."""
+
+    away = True
+
+    async def get(self, key: Key, now: float) -> Stored | None:
+        if self.away:
+            raise StoreError("redis", "away")
+        return await super().get(key, now)
 
 
 class Machine:
@@ -57,6 +70,18 @@ async def test_who_begins_anew_hears_what_it_told_itself_once(client: driver.Red
     assert await here.meanings.heard() == ([], [b"a lesson"], False)
     await here.meanings.learnt(b"another")
     assert await here.meanings.heard() == ([], [], False)
+
+
+async def test_what_could_not_be_read_to_the_end_is_heard_again(client: driver.Redis) -> None:
+    away = Away()
+    here, there = Machine(client, away, "a"), Machine(client, away, "b")
+    await here.meanings.stored(key("one"))
+    await here.meanings.learnt(b"a lesson")
+    with pytest.raises(StoreError):
+        await there.meanings.heard()
+    away.away = False
+
+    assert await there.meanings.heard() == ([], [b"a lesson"], False)
 
 
 async def test_who_begins_anew_hears_all_again(client: driver.Redis) -> None:

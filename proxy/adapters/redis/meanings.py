@@ -9,7 +9,7 @@ from proxy.core.entry import Entry, Key
 from proxy.ports import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from proxy.adapters.redis.scripts import Scripts
     from proxy.core.entry import Stored
@@ -77,18 +77,26 @@ class Meanings:
     async def heard(self) -> tuple[list[Entry], list[bytes], bool]:
         """Entries and lessons that others told of since the last time, and whether there may be
         more. Raises: StoreError."""
-        keys, some = await self._new(_STORED)
-        lessons, further = await self._new(_LEARNT)
+        before = dict(self._last)
+        try:
+            keys, some = await self._new(_STORED)
+            lessons, further = await self._new(_LEARNT)
+            entries = await self._read(keys)
+        except StoreError:
+            self._last = before  # nobody has heard it
+            raise
         more = some or further
         self._anew &= more
-        now = self._clock.now()
-        entries = []
+        return entries, lessons, more
+
+    async def _read(self, keys: Sequence[bytes]) -> list[Entry]:
+        now, entries = self._clock.now(), []
         for key in dict.fromkeys(keys):
             if len(key) == _KEY:
                 stored = await self._get(Key(key), now)
                 if isinstance(stored, Entry) and stored.question is not None:
                     entries.append(stored)
-        return entries, lessons, more
+        return entries
 
     async def _new(self, kind: bytes) -> tuple[list[bytes], bool]:
         told: Any = await self._link.script(_NEW, (self._names[kind],), (self._last[kind],))
