@@ -22,9 +22,27 @@ def differ(asked: Reading, stored: Reading) -> bool:
         )
     ):
         return True
+    if _exchanged(asked, stored):
+        return True
     if not (asked.turned and stored.turned) or len(asked.body) != len(stored.body):
         return False
     return sorted(asked.body) == sorted(stored.body) and not rotated(asked.body, stored.body)
+
+
+def _exchanged(asked: Reading, stored: Reading) -> bool:
+    """Whether the one who asks does in one what is done to them in the other: `can I sue my
+    employer` has the words of `can my employer sue me`, and `谁打了我` those of `我打了谁`."""
+    if not asked.persons or asked.persons != stored.persons:
+        return False
+    if sorted(asked.content) != sorted(stored.content):
+        return False
+    return asked.content != stored.content or _acts(asked) != _acts(stored)
+
+
+def _acts(reading: Reading) -> bool | None:
+    """Whether the one who asks stands before whom they ask for; None: not both are there."""
+    places = [reading.words.index(one) for one in ("我", "谁") if one in reading.words]
+    return places[0] < places[1] if len(places) == 2 else None
 
 
 def rotated(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

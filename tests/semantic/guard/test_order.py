@@ -21,6 +21,12 @@ from tests.semantic.texts import both
         ("卖家给买家退款", "买家给卖家退款"),
         ("梨比桃贵吗", "桃比梨贵吗"),
         ("人民币换美元", "美元换人民币"),
+        ("Can I sue my employer", "Can my employer sue me"),
+        ("Can my wife use my card", "Can I use my wife's card"),
+        ("Can police search me", "Can I search police"),
+        ("How do I sue my employer", "How does my employer sue me"),
+        ("我可以起诉公司吗", "公司可以起诉我吗"),
+        ("谁打了我", "我打了谁"),
     ],
 )
 def test_refused(asked: str, stored: str) -> None:
@@ -34,6 +40,7 @@ def test_refused(asked: str, stored: str) -> None:
         ("Tea and coffee", "Tea and coffee please"),
         ("从北京到上海的火车", "北京到上海火车"),
         ("手机怎么投屏到电视", "怎么投屏到电视手机"),
+        ("谁可以帮我退货", "谁能帮我退货"),
     ],
 )
 def test_kept(asked: str, stored: str) -> None:
