@@ -6,6 +6,7 @@ from typing import Final
 
 from semantic.reading import Reading
 
+_ACTS: Final = frozenset(("do", "does", "did", "i"))
 _WAYS: Final = (("to", "from"), ("from", "to"))
 
 
@@ -30,19 +31,34 @@ def differ(asked: Reading, stored: Reading) -> bool:
 
 
 def _exchanged(asked: Reading, stored: Reading) -> bool:
-    """Whether the one who asks does in one what is done to them in the other: `can I sue my
-    employer` has the words of `can my employer sue me`, and `谁打了我` those of `我打了谁`."""
-    if not asked.persons or asked.persons != stored.persons:
+    """Whether who does it and to whom it is done have changed places: `can I sue my employer` has
+    the words of `can my employer sue me`, and `谁打了我` those of `我打了谁`. Where no person is
+    spoken of, one run of words may stand elsewhere, and no two."""
+    if asked.persons != stored.persons or sorted(asked.content) != sorted(stored.content):
         return False
-    if sorted(asked.content) != sorted(stored.content):
+    if asked.question == stored.question == "who" and _sought(asked) != _sought(stored):
+        return True
+    if asked.content == stored.content:
         return False
-    return asked.content != stored.content or _acts(asked) != _acts(stored)
+    return bool(asked.persons) or not _moved(asked.content, stored.content)
 
 
-def _acts(reading: Reading) -> bool | None:
-    """Whether the one who asks stands before whom they ask for; None: not both are there."""
-    places = [reading.words.index(one) for one in ("我", "谁") if one in reading.words]
-    return places[0] < places[1] if len(places) == 2 else None
+def _sought(reading: Reading) -> bool:
+    """Whether it asks to whom something is done, not who does it."""
+    words = reading.words
+    if "谁" in words:
+        return "我" in words and words.index("我") < words.index("谁")
+    return not _ACTS.isdisjoint(words)
+
+
+def _moved(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether other is one with at most one run of words moved."""
+    start, end = 0, len(one)
+    while start < end and one[start] == other[start]:
+        start += 1
+    while end > start and one[end - 1] == other[end - 1]:
+        end -= 1
+    return rotated(one[start:end], other[start:end])
 
 
 def rotated(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

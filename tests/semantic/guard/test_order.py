@@ -27,6 +27,9 @@ from tests.semantic.texts import both
         ("How do I sue my employer", "How does my employer sue me"),
         ("我可以起诉公司吗", "公司可以起诉我吗"),
         ("谁打了我", "我打了谁"),
+        ("Who pays the seller", "Who does the seller pay"),
+        ("Can a tenant evict a landlord", "Can a landlord evict a tenant"),
+        ("房东可以赶走租客吗", "租客可以赶走房东吗"),
     ],
 )
 def test_refused(asked: str, stored: str) -> None:
@@ -41,6 +44,8 @@ def test_refused(asked: str, stored: str) -> None:
         ("从北京到上海的火车", "北京到上海火车"),
         ("手机怎么投屏到电视", "怎么投屏到电视手机"),
         ("谁可以帮我退货", "谁能帮我退货"),
+        ("Who do I contact about my pay", "Who should I contact about my pay"),
+        ("Free parking at the airport", "Airport free parking"),
     ],
 )
 def test_kept(asked: str, stored: str) -> None:
