@@ -89,6 +89,7 @@ class Pipeline:
         self, arrival: Arrival, lookup: Lookup, outcome: Outcome, report: Report
     ) -> Response:
         report.key = lookup.key
+        self.recall.strain.looked(hit=not isinstance(outcome, Miss))
         match outcome:
             case Hit(found):
                 # What `near` cannot find again is not worth remembering, and a batch may be long.

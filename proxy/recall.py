@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from proxy.core.decision import Found, Hit, Miss, Outcome, evaluate
+from proxy.core.decision import Found, Hit, Outcome, evaluate
 from proxy.core.delivery import UnlikeError, serves
 from proxy.core.message import Head
 from proxy.core.refresh import early, near
@@ -57,10 +57,7 @@ class Recall:
             found = None
         if found is not None and found.entry.asked <= beyond:
             found = None
-        outcome = evaluate(found, self.clock.now(), self.epoch(), lookup.request.controls)
-        if not sure:
-            self.strain.looked(hit=not isinstance(outcome, Miss))
-        return outcome
+        return evaluate(found, self.clock.now(), self.epoch(), lookup.request.controls)
 
     def early(self, found: Found, lookup: Lookup) -> bool:
         """Whether to refresh what is fresh behind this answer."""

@@ -11,7 +11,7 @@ from semantic.canonical import question
 
 if TYPE_CHECKING:
     from semantic.reading import Reading
-    from semantic.settings import Terms
+    from semantic.settings import Settings
 
 VERSION: Final = 1
 """Of what makes questions the same: forms that were stored under another one are made anew."""
@@ -20,10 +20,11 @@ _DIGEST: Final = 16
 
 
 class Forms:
-    """The forms of questions under one set of an operator's terms."""
+    """The forms of questions that may be compared, by one operator's settings."""
 
-    def __init__(self, terms: Terms) -> None:
-        self._stamp = _digest(b"%d" % VERSION + msgspec.msgpack.encode(terms), _STAMP)
+    def __init__(self, settings: Settings) -> None:
+        rules = (settings.terms, settings.max_chars, settings.volatile_ttl, settings.personal)
+        self._stamp = _digest(b"%d" % VERSION + msgspec.msgpack.encode(rules), _STAMP)
 
     def of(self, reading: Reading) -> bytes:
         """The same bytes for questions that ask the same; of one that says too little to tell, the

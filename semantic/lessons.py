@@ -28,7 +28,9 @@ _PROMOTED: Final = 10_000
 _ARGUABLE: Final = 0.8
 """The similarity from which a judge is asked about what was not near enough."""
 _VERSION: Final = 1
-_NOTHING: Final = (b"", 0.0)
+_NOTHING: Final = (b"", 0.0, 0.0)
+EQUAL: Final = 1.0
+"""The similarity of questions with one canonical form."""
 
 
 class _Kept(msgspec.Struct, frozen=True, array_like=True):
@@ -60,7 +62,7 @@ class Lessons:
         self._name = name
         self._served: OrderedDict[str, tuple[Found, str]] = OrderedDict()
         self._blocked: OrderedDict[bytes, None] = OrderedDict()
-        self._promoted: OrderedDict[bytes, tuple[bytes, float]] = OrderedDict()
+        self._promoted: OrderedDict[bytes, tuple[bytes, float, float]] = OrderedDict()
         self.changed = False
         """Whether something was learnt since it was kept."""
 
@@ -73,7 +75,8 @@ class Lessons:
             group, kind, similarity, self._chance(), key
         )
         asks = self._settings.judge.mode
-        if kind == "semantic" and action == "serve" and asks == "sync":
+        near = kind == "semantic" or similarity < EQUAL
+        if near and action == "serve" and asks == "sync":
             return "judge", reason, threshold
         if kind == "semantic" and action == "none" and asks == "async":
             return ("promote" if similarity >= _ARGUABLE else action), reason, threshold
@@ -90,8 +93,10 @@ class Lessons:
         """Whether somebody called that answer wrong for that question."""
         return _pair(scope, text, key) in self._blocked
 
-    def promoted(self, scope: bytes, text: str) -> tuple[bytes, float]:
-        """The answer that the judge allowed for this very question; empty: none."""
+    def promoted(self, scope: bytes, text: str) -> tuple[bytes, float, float]:
+        """The key of the answer that the judge allowed for this very question (empty: none), how
+        near their questions are, and when that answer ends: another one under that key may be
+        another."""
         return self._promoted.get(_pair(scope, text), _NOTHING)
 
     async def compare(self, told: Compare) -> Lesson:
@@ -128,8 +133,9 @@ class Lessons:
             wrong=wrong,
         )
 
-    async def consult(self, told: Consult) -> Found:
-        """A hit as the judge sees it; what it allows behind an answer is served the next time."""
+    async def consult(self, told: Consult, ends: float) -> Found:
+        """A hit as the judge sees it; what it allows behind an answer is served the next time.
+        `ends`: when the stored answer does (unix seconds)."""
         found = told.found
         verdict = (
             "unknown" if self._judge is None else await self._judge.ask(told.text, told.stored)
@@ -137,7 +143,7 @@ class Lessons:
         if verdict != "yes":
             return replace(found, action="none", reason="judge")
         if found.action == "promote":
-            self._promoted[_pair(found.scope, told.text)] = (found.key, found.similarity)
+            self._promoted[_pair(found.scope, told.text)] = (found.key, found.similarity, ends)
             if len(self._promoted) > _PROMOTED:
                 self._promoted.popitem(last=False)
         return replace(found, action="serve", reason="")

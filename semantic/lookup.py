@@ -11,6 +11,7 @@ from semantic.alike import alike
 from semantic.eligible import ineligible
 from semantic.form import Forms
 from semantic.guard.verdict import refusal
+from semantic.lessons import EQUAL
 from semantic.profiles import threshold_alike
 from semantic.protocol import Found
 from semantic.reading import read
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 _READ: Final = 1024
 """Readings that are remembered; about 5 kB each."""
-_ALIKE: Final = 1.0
-"""The similarity of questions with one canonical form."""
 
 
 class _Asked(NamedTuple):
@@ -57,7 +56,7 @@ class Lookup:
         self._space = space
         self._lessons = lessons
         self._now = now
-        self._forms = Forms(settings.terms)
+        self._forms = Forms(settings)
         # A question has the same neighbours as those it is asked beside; each takes 0.1 ms to read.
         self._read = lru_cache(maxsize=_READ)(partial(read, terms=settings.terms))
 
@@ -83,19 +82,22 @@ class Lookup:
             key = self._memory.same(asked.message.scope, asked.form)
         if key is None or not self._stands(asked, key):
             return None
-        found = self._settled(asked, key, "canonical", _ALIKE)
+        found = self._settled(asked, key, "canonical", EQUAL)
         return None if found.action == "none" else found
 
     def _promoted(self, asked: _Asked) -> Found | None:
         """By what the judge said of this very question behind an earlier answer."""
-        key, similarity = self._lessons.promoted(asked.message.scope, asked.message.text)
-        if not key or similarity < asked.message.threshold or not self._stands(asked, key):
+        key, near, ends = self._lessons.promoted(asked.message.scope, asked.message.text)
+        if not key or near < asked.message.threshold or not self._stands(asked, key):
             return None
+        held = self._memory.get(key)
+        if held is None or held.expires != ends:
+            return None  # not the answer that was judged
         return Found(
             action="serve",
             key=key,
             scope=asked.message.scope,
-            similarity=similarity,
+            similarity=near,
             group=asked.group,
         )
 
@@ -126,6 +128,7 @@ class Lookup:
         found = self._settled(asked, key, "semantic", similarity)
         settings, language = self._settings, asked.reading.language
         bar = threshold_alike(settings.profile, settings.embedder, language)
+        bar = max(bar, settings.min_similarity)
         if found.action == "none" and similarity < bar:
             return found  # most are too far away; the guards are not asked about those
         held = self._memory.get(key)

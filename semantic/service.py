@@ -68,7 +68,7 @@ class Service:
         self._lookup = lookup
         self._lessons = lessons
         self._now = now
-        self._forms = Forms(settings.terms)
+        self._forms = Forms(settings)
         self._born = now()
         """A new one makes the workers tell all that is stored."""
         self._holes = False
@@ -109,8 +109,9 @@ class Service:
         match message:
             case Compare():
                 return await self._lessons.compare(message)
-            case Consult():
-                return await self._lessons.consult(message)
+            case Consult(found):
+                held = self._memory.get(found.key)
+                return await self._lessons.consult(message, 0.0 if held is None else held.expires)
             case Blame(request):
                 lesson = self._lessons.blame(request)
                 await self.forget([block.key for block in lesson.blocks])

@@ -7,12 +7,16 @@ from typing import Final
 from semantic.reading import Reading
 
 _ACTS: Final = frozenset(("do", "does", "did", "i"))
+_CLAUSE: Final = 3
+"""Words of the shortest clause."""
 _WAYS: Final = (("to", "from"), ("from", "to"))
 
 
 def differ(asked: Reading, stored: Reading) -> bool:
     """Whether two sides of a word such as `to`, or two names, have changed places."""
     if _swapped(asked.pivots, stored.pivots) or _turned(asked.pivots, stored.pivots):
+        return True
+    if _shuffled(asked.words, stored.words):
         return True
     if any(
         _reordered(one, other)
@@ -28,6 +32,15 @@ def differ(asked: Reading, stored: Reading) -> bool:
     if not (asked.turned and stored.turned) or len(asked.body) != len(stored.body):
         return False
     return sorted(asked.body) == sorted(stored.body) and not rotated(asked.body, stored.body)
+
+
+def _shuffled(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether one has just the words of the other in another order, as `milk chocolate` has those
+    of `chocolate milk`. Whole clauses may change places."""
+    if one == other or sorted(one) != sorted(other):
+        return False
+    clauses = range(_CLAUSE, len(one) - _CLAUSE + 1)
+    return all(one[place:] + one[:place] != other for place in clauses)
 
 
 def _exchanged(asked: Reading, stored: Reading) -> bool:

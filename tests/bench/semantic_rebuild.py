@@ -15,19 +15,21 @@ import numpy as np
 
 from proxy.adapters.clock import SystemClock
 from proxy.adapters.disk.store import Disk
+from proxy.comparing import compared
+from proxy.config import parse
 from proxy.core.entry import Key, Question
 from semantic.form import Forms
 from semantic.reading import read
 from semantic.settings import Terms
 from tests.e2e.meaning import semantic, until
-from tests.gateway import Gateway
+from tests.gateway import Gateway, toml
 from tests.stored import entry, key
 
 SETTINGS = {
     "semantic": {"mode": "on", "min_similarity": 0.95, "max_entries_per_scope": 100_000},
     "cache": {"disk": {"max_bytes": "4GiB"}},
 }
-FORMS = Forms(Terms())
+FORMS = Forms(compared(parse(toml(SETTINGS)), {}))
 _SCOPES = 500
 _PART = 1000
 

@@ -20,13 +20,14 @@ from semantic.lookup import Lookup
 from semantic.memory import Memory
 from semantic.protocol import Done, Found, Learn, Nearest, Record
 from semantic.service import Service
-from semantic.settings import Judge, Settings
+from semantic.settings import Settings
 from semantic.space import Space
 from semantic.vector import unit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
+    from semantic.compare import Word
     from semantic.vector import Vector, Vectors
 
 SCOPE, OTHER = b"s" * 32, b"o" * 32
@@ -71,10 +72,13 @@ class FakeEmbedder:
 
 
 class FakeJudge:
-    """It agrees to everything."""
+    """It says the same of everything."""
 
-    async def ask(self, question: str, stored: str) -> str:
-        return "yes"
+    def __init__(self, verdict: Word) -> None:
+        self._verdict: Word = verdict
+
+    async def ask(self, question: str, answer: str) -> Word:
+        return self._verdict
 
 
 class Index(Local):
@@ -143,11 +147,9 @@ class Company:
 
 
 @asynccontextmanager
-async def company(*, agreed: bool = False, **settings: Any) -> AsyncIterator[Company]:
-    """The parts, with the embedder at work. `agreed`: there is a judge, behind the answers."""
-    if agreed:
-        settings |= {"judge": Judge(mode="async")}
-    made = Company(FakeJudge() if agreed else None, **settings)
+async def company(*, verdict: Word = "yes", **settings: Any) -> AsyncIterator[Company]:
+    """The parts, with the embedder at work. `verdict`: what the judge says, if one is set."""
+    made = Company(FakeJudge(verdict) if "judge" in settings else None, **settings)
     running = asyncio.create_task(made.space.vectors.run())
     try:
         yield made

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from semantic.canonical import question
 from semantic.form import VERSION, Forms
 from semantic.reading import read
-from semantic.settings import Terms
+from semantic.settings import Settings, Terms
 from tests.semantic.ladder import SETS, pairs
 
-FORMS = Forms(Terms())
-OTHER = Forms(Terms(synonyms=(("退货", "退换货"),)))
+FORMS = Forms(Settings())
+OTHER = Forms(Settings(terms=Terms(synonyms=(("退货", "退换货"),))))
 
 KNOWN = (1, "8cc318199c0cbac4")
 """The version, and a digest of the forms of all questions of the sets."""
@@ -37,6 +37,8 @@ def test_a_question_that_says_too_little_has_a_stamp_and_no_form() -> None:
 def test_forms_of_other_terms_are_not_current() -> None:
     """After a change of settings what is stored is read anew."""
     assert not OTHER.current(form("怎么退货"))
+    for other in (Settings(personal=True), Settings(volatile_ttl=1.0), Settings(max_chars=9)):
+        assert not Forms(other).current(form("怎么退货"))
     assert not FORMS.current(b"")
 
 

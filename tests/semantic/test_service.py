@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 import numpy as np
 import pytest
@@ -23,9 +25,12 @@ from semantic.protocol import (
     Record,
     State,
 )
-from semantic.settings import Terms
+from semantic.settings import Judge, Terms
 from semantic.vector import packed, unit
 from tests.semantic.company import OTHER, SCOPE, Company, company, key
+
+if TYPE_CHECKING:
+    from semantic.compare import Word
 
 LONG = "how do we move the big old piano across the wide wooden bridge before noon"
 NEAR = "how do we move the big old piano across the wide wooden bridge before dusk"
@@ -322,6 +327,7 @@ async def test_answers_that_can_be_compared_become_labels(*, answered: str, wron
         assert here.lessons.groups()["m/en"]["canonical_labels"] == 1
 
 
+SYNC, ASYNC = Judge("sync", "http://j/v1", "small"), Judge("async", "http://j/v1", "small")
 STORED = "Send it back within a month and we pay the whole price."
 REWORDED = "You get your money as soon as the parcel has come to us."
 
@@ -519,7 +525,7 @@ async def test_one_without_a_vector_costs_no_other_its_own() -> None:
 async def test_what_a_judge_allowed_is_near_enough_for_who_wants_no_more(
     threshold: float, *, served: bool
 ) -> None:
-    async with company(agreed=True, min_similarity=0.98, profile="balanced") as here:
+    async with company(judge=ASYNC, min_similarity=0.98, profile="balanced") as here:
         await here.learn(LONG, "long")
         found = await here.ask(NEAR)
         assert found.action == "promote"
@@ -528,3 +534,42 @@ async def test_what_a_judge_allowed_is_near_enough_for_who_wants_no_more(
         found = await here.ask(NEAR, threshold=threshold)
 
     assert (found.action == "serve") == served
+
+
+async def consulted(here: Company, found: Found, text: str) -> Found:
+    answer = await here.service.answer(Consult(found, text, "an answer"))
+    assert isinstance(answer, Found)
+    return answer
+
+
+VERDICTS: list[tuple[Word, str]] = [("yes", "serve"), ("no", "none"), ("unknown", "none")]
+
+
+@pytest.mark.parametrize(("verdict", "action"), VERDICTS)
+async def test_a_judge_decides_on_what_is_near(verdict: Word, action: str) -> None:
+    async with company(judge=SYNC, profile="balanced", verdict=verdict) as here:
+        await here.learn(LONG)
+        found = await here.ask(NEAR)
+
+        assert found.action == "judge"
+        assert (await consulted(here, found, NEAR)).action == action
+
+
+async def test_a_judge_decides_on_the_same_words_too_and_on_no_equal_form() -> None:
+    async with company(judge=SYNC, min_similarity=0.0) as here:
+        await here.learn("is there free parking at the airport")
+        await here.learn("怎么退货")
+
+        assert (await here.ask("is parking free at the airport")).action == "judge"
+        assert (await here.ask("退货流程")).action == "serve"
+
+
+async def test_a_judges_word_is_about_the_answer_that_it_saw() -> None:
+    """Another answer has come under the same key since."""
+    async with company(judge=ASYNC, min_similarity=0.99, profile="balanced") as here:
+        await here.learn(LONG, "long")
+        await consulted(here, await here.ask(NEAR), NEAR)
+        assert (await here.ask(NEAR)).action == "serve"
+        await here.learn(LONG, "long", expires=3000.0)
+
+        assert (await here.ask(NEAR)).action == "promote"

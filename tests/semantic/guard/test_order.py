@@ -30,6 +30,10 @@ from tests.semantic.texts import both
         ("Who pays the seller", "Who does the seller pay"),
         ("Can a tenant evict a landlord", "Can a landlord evict a tenant"),
         ("房东可以赶走租客吗", "租客可以赶走房东吗"),
+        ("What is milk chocolate", "What is chocolate milk"),
+        ("password manager", "manager password"),
+        ("does insurance cover accident damage", "does accident insurance cover damage"),
+        ("牛奶巧克力怎么做", "巧克力牛奶怎么做"),
     ],
 )
 def test_refused(asked: str, stored: str) -> None:
@@ -42,7 +46,6 @@ def test_refused(asked: str, stored: str) -> None:
         ("On my phone, how do I talk to Siri", "How do I talk to Siri on my phone"),
         ("Tea and coffee", "Tea and coffee please"),
         ("从北京到上海的火车", "北京到上海火车"),
-        ("手机怎么投屏到电视", "怎么投屏到电视手机"),
         ("谁可以帮我退货", "谁能帮我退货"),
         ("Who do I contact about my pay", "Who should I contact about my pay"),
         ("Free parking at the airport", "Airport free parking"),
