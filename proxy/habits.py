@@ -92,7 +92,9 @@ class Habits:
             habit.at[node] = self._clock.mono()
             # What comes once is mostly a conversation, which is over or goes on by itself.
             if habit.target is None and habit.uses.count > 1 and not habit.refused:
-                self._pending.append(_Pending(habit, kind, end, arrival, request, prompt))
+                waiting = sum(len(one.arrival.body) for one in self._pending)
+                if waiting + len(arrival.body) <= self._settings.max_bytes:
+                    self._pending.append(_Pending(habit, kind, end, arrival, request, prompt))
 
     async def learn(self) -> None:
         """Keep by heart what those that wait have in common with others."""

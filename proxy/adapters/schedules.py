@@ -50,18 +50,9 @@ class Schedules:
 
     async def _read(self, file: str, key: str) -> list[Arrival]:
         """What can be read; what cannot is counted."""
-        try:
-            text = await asyncio.to_thread(_contents, file)
-        except OSError:
+        found, unreadable = await asyncio.to_thread(_arrivals, file, key)
+        for _ in range(unreadable):
             self._emit(Warmed("", "unreadable"))
-            return []
-        found = []
-        for line in text.splitlines():
-            if line.strip():
-                try:
-                    found.append(recorded(line, key))
-                except RecordError:
-                    self._emit(Warmed("", "unreadable"))
         return found
 
     def _now(self) -> datetime:
@@ -71,8 +62,19 @@ class Schedules:
         return f"<Schedules {len(self._tables)}>"
 
 
-def _contents(file: str) -> bytes:
-    return Path(file).expanduser().read_bytes()
+def _arrivals(file: str, key: str) -> tuple[list[Arrival], int]:
+    """The requests of a file, and how many lines, or whether the file, could not be read."""
+    try:
+        lines = Path(file).expanduser().read_bytes().splitlines()
+    except OSError:
+        return [], 1
+    found, unreadable = [], 0
+    for line in filter(bytes.strip, lines):
+        try:
+            found.append(recorded(line, key))
+        except RecordError:
+            unreadable += 1
+    return found, unreadable
 
 
 def zone(settings: Warming) -> tzinfo:
