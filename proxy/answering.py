@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
-from proxy.core.cached import EDGE, share
+from proxy.core.cached import EDGE, counts
 from proxy.core.entry import Usage
 from proxy.core.events import UpstreamAnswered, UpstreamFailed
 from proxy.core.status import Why
@@ -118,8 +118,8 @@ class Answering:
         self._whole = True
         if self.head.status < 400:
             self._place.judge("success", self._waited())
-            if self._edge and (cached := share(self._edge)) is not None:
-                self._place.route.report(cached)
+            if self._edge and (told := counts(self._edge)) is not None:
+                self._place.route.report(*told)
 
     def _left(self) -> None:
         """Who leaves says nothing of the node, but how long nothing had come."""

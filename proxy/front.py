@@ -100,7 +100,7 @@ class Front:
             nodes, self._clock, self._emit, settings=config.routing, zone=config.zone.name
         )
         if self._storage.link is not None and len(nodes) > 1 and router.prompted:
-            self.loops.append(Routes(self._storage.link, router, self._clock).run)
+            self.loops.append(Routes(self._storage.link, router.gossip, self._clock).run)
         self.loops.append(Watch(nodes, self._clock, self._emit).run)
         return Fleet(
             nodes, self._clock, self._emit, breaker=breaker, overload=overload, router=router

@@ -13,19 +13,18 @@ from proxy.core.route import (
     Candidate,
     Choice,
     Decision,
-    Load,
-    News,
     Ring,
     considered,
     drawn,
     least,
     prefix,
 )
+from proxy.gossip import Gossip
 from proxy.prefill import Prefills
 from proxy.wish import Pick
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from proxy.core.prefix import Boundary, Prompt
     from proxy.node import Node
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
 
 _PROMPTED: Final = frozenset(("prefix", "ring"))
 """Policies that go by the prompt."""
-_NEWS: Final = 128
-"""Calls that other gateways are told of in one go; of more, the last ones."""
-_IDLE: Final = Load(0.0, 0)
 
 
 class Route:
@@ -54,6 +50,7 @@ class Route:
         self._queued = total - self.cached
         pick.node.queued += self._queued
         self._lead = router.prefills.begin(pick)
+        self._epoch = router.prefixes.epoch(pick.node.name)
 
     async def turn(self) -> None:
         """Wait, briefly, for what the node computes for another call just now."""
@@ -68,11 +65,12 @@ class Route:
         if self._lead is not None:
             self._router.prefills.end(self._lead, computed=well)
 
-    def report(self, cached: float) -> None:
-        """The node says what share of the prompt it had kept, in [0, 1]."""
-        if self._decision is not None and self._pick.prompt is not None:
-            told = self._decision.reported = round(cached * self._pick.prompt.tokens)
-            self._router.reported(self._pick, self._pick.prompt, cached, told)
+    def report(self, kept: int, total: int) -> None:
+        """The node says how many tokens of the prompt it had kept, and how many it has."""
+        if self._decision is None or self._pick.prompt is None:
+            return
+        self._decision.reported = round(kept / total * self._pick.prompt.tokens)
+        self._router.reported(self._pick, self._pick.prompt, kept, total, self._epoch)
 
     def lost(self) -> None:
         """The node could not be reached: when it is there again, it begins anew."""
@@ -96,16 +94,13 @@ class Router:
         self._settings = settings = settings or Routing()
         self._clock, self._emit = clock, emit
         self._zone = zone
-        self._nodes, self._names = tuple(nodes), frozenset(node.name for node in nodes)
+        self._nodes = tuple(nodes)
         self.prefixes = Prefixes([node.name for node in nodes], entries=settings.table_entries)
+        self.gossip = Gossip(self._nodes, self.prefixes)
         self.prefills = Prefills(settings.prefill_tokens, float(settings.prefill_wait))
         self._ring = Ring([(node.name, node.weight) for node in nodes])
         self._chance = chance or Random().random
         self._decisions: deque[tuple[Decision, Prompt]] = deque(maxlen=settings.decisions)
-        self._elsewhere: dict[str, Load] = {}
-        """What the other gateways have waiting at each node."""
-        self._news: deque[News] | None = None
-        """What they have not been told; None: nobody listens."""
         self.reports: Callable[[str, Prompt, int], None] | None = None
         """Takes what nodes say that they had kept: which node, of what, and how many tokens."""
         self.prompted = settings.policy in _PROMPTED
@@ -133,7 +128,7 @@ class Router:
             pick.node.shadow()  # what somebody waits for comes first
         if prompt is not None:
             self.prefixes.put(pick.node.name, prompt.chain)
-            self._tell(News(pick.node.name, prompt.chain))
+            self.gossip.tell(pick.node.name, prompt.chain)
             decision = Decision(
                 self._clock.now(),
                 wish.model or "",
@@ -149,28 +144,33 @@ class Router:
             self._emit(Routed(pick.node.name, pick.reason))
         return Route(self, pick, decision)
 
-    def reported(self, pick: Pick, prompt: Prompt, cached: float, told: int) -> None:
-        """A node told what share of a prompt it had kept: so many tokens."""
-        self.prefixes.report(pick.node.name, prompt.chain, pick.depth, cached)
-        self._emit(PrefixReported(pick.node.name, pick.cached, told, prompt.tokens))
+    def reported(self, pick: Pick, prompt: Prompt, kept: int, total: int, epoch: int) -> None:
+        """A node told how many tokens of a prompt it had kept, and how many that has by its own
+        count; `epoch`: the life of its cache in which it was asked."""
+        node, told = pick.node, round(kept / total * prompt.tokens)
+        if self.prefixes.epoch(node.name) == epoch:
+            self.prefixes.report(node.name, prompt.chain, pick.depth, kept / total, total)
+        else:  # it has the prompt in its new life, and of the old one there is nothing to learn
+            self.warmed(node, prompt.chain)
+        self._emit(PrefixReported(node.name, pick.cached, told, prompt.tokens))
         if self.reports is not None:
-            self.reports(pick.node.name, prompt, told)
+            self.reports(node.name, prompt, told)
 
     def warmed(self, node: Node, chain: tuple[Boundary, ...]) -> None:
         """A node was made to compute this, with no request behind it."""
         self.prefixes.put(node.name, chain)
-        self._tell(News(node.name, chain))
-
-    def quiet(self, node: Node) -> bool:
-        """Whether it has no call of this gateway's or, as far as they told, of another's."""
-        return not node.running and not self._elsewhere.get(node.name, _IDLE).running
+        self.gossip.tell(node.name, chain)
 
     def lost(self, node: Node) -> None:
         """A node holds nothing any more, as far as can be seen from here: of one that stands far
         away it may be the way there that is broken, which is nothing to tell others."""
+        self.void(node, tell=node.probe is not None)
+
+    def void(self, node: Node, *, tell: bool) -> None:
+        """What is known of a node holds no longer. `tell`: nor does what others know."""
         self.prefixes.forget(node.name)
-        if node.probe is not None:
-            self._tell(News(node.name, None))
+        if tell:
+            self.gossip.tell(node.name, None)
 
     def prompt(self, request: str) -> tuple[Prompt, dict[str, int]] | None:
         """Of a request whose decision is shown, and how many tokens of it each node is thought to
@@ -181,47 +181,6 @@ class Router:
                 depths = self.prefixes.depths(names, prompt.chain)
                 return prompt, dict(zip(names, map(prompt.held, depths), strict=True))
         return None
-
-    def share(self) -> None:
-        """From now on somebody takes what is `told`."""
-        self._news = deque(maxlen=_NEWS)
-
-    def told(self) -> list[News]:
-        """What was learned here since last time."""
-        news = list(self._news or ())
-        if self._news:
-            self._news.clear()
-        return news
-
-    def loads(self) -> dict[str, Load]:
-        """What this gateway has waiting at each node, if anything."""
-        return {node.name: Load(node.queued, node.running) for node in self._nodes if node.running}
-
-    def hear(self, news: Sequence[News]) -> None:
-        """Another gateway learned this."""
-        for node, chain in news:
-            if node not in self._names:
-                continue
-            if chain is None:
-                self.prefixes.forget(node)
-            elif chain:
-                self.prefixes.put(node, chain)
-
-    def hear_loads(self, loads: Sequence[Mapping[str, Load]]) -> None:
-        """What each of the other gateways has waiting."""
-        elsewhere: dict[str, Load] = {}
-        for told in loads:
-            for node, load in told.items():
-                queued, running = elsewhere.get(node, _IDLE)
-                elsewhere[node] = Load(queued + max(0.0, load.queued), running + load.running)
-        self._elsewhere = elsewhere
-        for one in self._nodes:
-            if one.shadow is not None and not self.quiet(one):
-                one.shadow()
-
-    def _tell(self, news: News) -> None:
-        if self._news is not None:
-            self._news.append(news)
 
     def decisions(self) -> list[Decision]:
         """The last ones, newest first."""
@@ -241,7 +200,7 @@ class Router:
     def _candidate(self, node: Node, depth: int) -> Candidate:
         away = node.zone != self._zone
         penalty = self._settings.zone_penalty if away else 0.0
-        queued, running = self._elsewhere.get(node.name, _IDLE)
+        queued, running = self.gossip.load(node)
         queued, running = node.queued + queued, node.running + running
         return Candidate(node.name, depth, queued, running, node.weight, penalty)
 

@@ -113,7 +113,7 @@ class Shadows:
         """Whether the node is well and, unless it is paid, has nothing else to do."""
         request, fleet = target.request, self.fleet
         paid = self.providers.rule(node.name, request.model).paid
-        free = paid or (node.shadow is None and fleet.router.quiet(node))
+        free = paid or (node.shadow is None and fleet.router.gossip.quiet(node))
         return free and fleet.well(node, request.model, request.tenant)
 
     def coming(self, prompt: Prompt) -> None:
@@ -221,7 +221,7 @@ class Shadows:
         return form, sum(one.digest == other.digest for one, other in pairs)
 
     def _epoch(self, node: Node) -> int:
-        return self.fleet.router.prefixes.stats(node.name)[3]
+        return self.fleet.router.prefixes.epoch(node.name)
 
     def _spent(self, work: _Work, outcome: str, tokens: int, money: float) -> None:
         work.spent += tokens

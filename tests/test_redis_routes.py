@@ -44,7 +44,7 @@ class Gateway:
         self.nodes = tuple(Node(name, FakeUpstream(), probe=_well) for name in names)
         self.router = Router(self.nodes, self.clock, lambda event: None)
         self.link = Direct(client)
-        self.routes = Routes(self.link, self.router, self.clock)
+        self.routes = Routes(self.link, self.router.gossip, self.clock)
 
     def send(self, prompt: Prompt) -> tuple[str, str, Route]:
         """Where it would go and why; it goes there."""

@@ -317,12 +317,31 @@ async def test_decisions_are_bounded() -> None:
 
 async def test_news_is_told_once_and_bounded_while_nobody_takes_it() -> None:
     fleet = depot(2)
-    assert fleet.router.told() == []
-    fleet.router.share()
+    assert fleet.router.gossip.told() == []
+    fleet.router.gossip.share()
     for i in range(200):
         await fleet.ask(str(i))
-    told = fleet.router.told()
+    told = fleet.router.gossip.told()
 
     assert len(told) == 128
     assert told[-1].chain == turns("199").chain
-    assert fleet.router.told() == []
+    assert fleet.router.gossip.told() == []
+
+
+async def test_a_node_that_began_anew_while_it_answered_holds_what_it_answered() -> None:
+    """Nothing is made of what it says it had kept: that was another life."""
+    door = asyncio.Event()
+    fleet = Depot(FakeUpstream(telling(0)), FakeUpstream(telling(0)))
+    home, _, _ = await fleet.ask(long("a"))
+    at = "ab".index(home)
+    capacity = fleet.router.prefixes.stats(home)[2]
+    fleet.nodes[at].upstream = FakeUpstream(Answer((door, *telling(0).pieces)))
+    task = asyncio.create_task(fleet.ask(long("a"), "b"))
+    await settle()
+    fleet.router.void(fleet.nodes[at], tell=True)
+    assert fleet.router.prefixes.stats(home)[0] == 0
+    door.set()
+    await task
+
+    assert fleet.router.prefixes.stats(home)[2] == capacity
+    assert await fleet.ask(long("a"), "b", "c") == (home, "hit", 2001)

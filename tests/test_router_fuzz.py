@@ -112,7 +112,7 @@ class Fuzz:
         settings = msgspec.structs.replace(ROUTING, policy=policy)
         emit = self.events.append
         self.router = Router(self.nodes, self.clock, emit, settings=settings)
-        self.router.share()
+        self.router.gossip.share()
         self.fleet = Fleet(
             self.nodes,
             self.clock,
@@ -207,13 +207,13 @@ class Fuzz:
         node = self.random.choice(self.nodes)
         match self.random.randrange(8):
             case 0:
-                self.router.hear([News(node.name, self.chain()), News("x", self.chain())])
+                self.router.gossip.hear([News(node.name, self.chain()), News("x", self.chain())])
             case 1:
-                self.router.hear([News(node.name, None), News(node.name, ())])
+                self.router.gossip.hear([News(node.name, None), News(node.name, ())])
             case 2:
                 loads = [0.0, 7.0, 1e6, float(1 << 40)]
                 loads = self.random.sample(loads, 2)
-                self.router.hear_loads(
+                self.router.gossip.hear_loads(
                     [{node.name: Load(load, 3), "x": Load(1, 1)} for load in loads]
                 )
             case 3:
@@ -221,8 +221,8 @@ class Fuzz:
             case 4:
                 node.health.refused()
             case 5:
-                self.router.told()
-                self.router.loads()
+                self.router.gossip.told()
+                self.router.gossip.loads()
                 self.fleet.measure()
             case _:
                 await self.watch.look(node)

@@ -162,14 +162,17 @@ async def test_a_request_of_another_gateway_ends_it() -> None:
     hearth = waiting()
     load = Load(500.0, 1)
 
-    assert await given_way(hearth, lambda: hearth.router.hear_loads([{"a": load}])) == "cancelled"
+    assert (
+        await given_way(hearth, lambda: hearth.router.gossip.hear_loads([{"a": load}]))
+        == "cancelled"
+    )
 
 
 async def test_news_of_another_node_leaves_it_alone() -> None:
     hearth = waiting()
     task = asyncio.create_task(hearth.warm(conversation()))
     await settle()
-    hearth.router.hear_loads([{"b": Load(500.0, 1)}])
+    hearth.router.gossip.hear_loads([{"b": Load(500.0, 1)}])
     await settle()
 
     assert not task.done()
@@ -184,7 +187,7 @@ async def test_a_node_that_has_a_request_is_left_to_it(elsewhere: bool) -> None:
     if elsewhere:
         asked.cancel()
         await settle()
-        hearth.router.hear_loads([{"a": Load(0.0, 1)}])
+        hearth.router.gossip.hear_loads([{"a": Load(0.0, 1)}])
     (result,) = await hearth.warm(conversation())
     asked.cancel()
 
@@ -197,7 +200,11 @@ async def test_a_running_shadow_call_is_nobodys_load() -> None:
     task = asyncio.create_task(hearth.warm(conversation()))
     await settle()
 
-    assert (hearth.nodes[0].running, hearth.nodes[0].queued, hearth.router.loads()) == (0, 0, {})
+    assert (hearth.nodes[0].running, hearth.nodes[0].queued, hearth.router.gossip.loads()) == (
+        0,
+        0,
+        {},
+    )
     task.cancel()
 
 

@@ -1,4 +1,4 @@
-"""What share of a prompt a node says it had kept, by its own words about usage."""
+"""How much of a prompt a node says it had kept, by its own words about usage."""
 
 from __future__ import annotations
 
@@ -10,12 +10,6 @@ EDGE: Final = 4096
 """Bytes at an answer's beginning and end between which nothing is looked for."""
 _USAGE: Final = re.compile(r'"(?:usage|timings|usageMetadata)"\s*:\s*(?=\{)')
 _DECODER: Final = JSONDecoder()
-
-
-def share(answer: bytes) -> float | None:
-    """What `counts` says, as a share in [0, 1]."""
-    told = counts(answer)
-    return None if told is None else told[0] / told[1]
 
 
 def counts(answer: bytes) -> tuple[int, int] | None:

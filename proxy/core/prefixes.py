@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
+from proxy.core.prefix import MOST
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -26,6 +28,10 @@ _SLACK: Final = 256
 LOST: Final = 8
 """Reports in a row of nothing, where much was held, after which a node counts as restarted. A few
 say no more than that old prompts were driven out whole."""
+_MEASURED: Final = 1 << 20
+"""Tokens of prompts by which our count of tokens is held against a node's; older ones fade."""
+_UNLIKE: Final = 16.0
+"""By this factor the two may differ, at most."""
 _AT_ONCE: Final = 1024
 """Boundaries of a forgotten node that are cleared with each prompt: more than any prompt adds."""
 
@@ -33,7 +39,17 @@ _AT_ONCE: Final = 1024
 class Held:
     """What one node keeps: boundaries, the ones used longest ago dropped first."""
 
-    __slots__ = ("bit", "boundaries", "capacity", "epoch", "lost", "tokens")
+    __slots__ = (
+        "bit",
+        "boundaries",
+        "capacity",
+        "counted",
+        "epoch",
+        "estimated",
+        "lost",
+        "room",
+        "tokens",
+    )
 
     def __init__(self, capacity: float, bit: int) -> None:
         self.bit = bit
@@ -44,6 +60,21 @@ class Held:
         self.epoch = 0
         """Counts the lives of the node's cache."""
         self.lost = 0
+        self.room = 0
+        """Tokens that it has room for, by its own count; 0: it does not say."""
+        self.estimated = self.counted = 1.0
+        """The same prompts in our tokens, and in its own."""
+
+    @property
+    def most(self) -> float:
+        """Its room in our tokens; 0: unknown."""
+        ratio = self.estimated / self.counted
+        return self.room * min(_UNLIKE, max(1 / _UNLIKE, ratio))
+
+    @property
+    def part(self) -> float:
+        """Of its room, what is ours: reports take off what others keep there, and its answers."""
+        return min(1.0, self.capacity / self.most) if self.room else 1.0
 
 
 class Prefixes:
@@ -98,10 +129,20 @@ class Prefixes:
         self._trim(held)
         self._clear()
 
-    def report(self, name: str, chain: Sequence[Boundary], expected: int, cached: float) -> None:
+    def report(
+        self,
+        name: str,
+        chain: Sequence[Boundary],
+        expected: int,
+        cached: float,
+        counted: int = 0,
+    ) -> None:
         """The node says what share of the prompt it had kept: `cached` in [0, 1], where the first
-        `expected` boundaries were thought to be there when it was asked."""
+        `expected` boundaries were thought to be there when it was asked. `counted`: tokens of the
+        prompt as the node counts them; 0: it does not say."""
         held = self._held[name]
+        if counted:
+            self._measure(held, chain[-1].tokens, counted)
         tokens = cached * chain[-1].tokens
         thought = chain[expected - 1].tokens if expected else 0
         if tokens < thought - _SLACK:
@@ -121,6 +162,20 @@ class Prefixes:
                 if tokens >= least:
                     self._correct(held, 1 + _STEP)
 
+    def room(self, name: str, tokens: int) -> None:
+        """The node has room for so many tokens, by its own count, which is known from the blocks
+        that it stores and removes: from now on reports correct its capacity below that only."""
+        held = self._held[name]
+        if self._adapts and tokens > 0 and tokens != held.room:
+            part = held.part
+            held.room = tokens
+            held.capacity = held.most * part
+            self._trim(held)
+
+    def epoch(self, name: str) -> int:
+        """Counts the lives of the node's cache."""
+        return self._held[name].epoch
+
     def forget(self, name: str) -> None:
         """The node began anew: it holds nothing."""
         held = self._held[name]
@@ -137,9 +192,19 @@ class Prefixes:
 
     def _correct(self, held: Held, factor: float) -> None:
         if self._adapts:
-            least, most = min(_LEAST, held.capacity), max(_MOST, held.capacity)
+            least = min(_LEAST, held.capacity)
+            most = held.most or max(_MOST, held.capacity)
             held.capacity = min(most, max(least, held.capacity * factor))
             self._trim(held)
+
+    def _measure(self, held: Held, estimated: int, counted: int) -> None:
+        part = held.part
+        held.estimated += estimated
+        held.counted += min(counted, MOST)
+        if held.counted > _MEASURED:
+            held.estimated, held.counted = held.estimated / 2, held.counted / 2
+        if held.room:
+            held.capacity = held.most * part
 
     def _trim(self, held: Held) -> None:
         known = held.boundaries

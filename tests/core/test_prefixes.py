@@ -449,3 +449,48 @@ def test_a_chain_that_no_prompt_has_frees_no_room() -> None:
         prefixes.put("a", chain(f"{i}"))
 
     assert prefixes.stats("a")[:2] == (5, 5000)
+
+
+def test_the_room_that_a_node_tells_takes_the_place_of_the_estimate() -> None:
+    prefixes = Prefixes(NODES, entries=1000, capacity=2_000_000)
+    for name in "vwxyz":
+        prefixes.put("a", chain(name, size=1000))
+    prefixes.room("a", 3000)
+
+    assert [depth(prefixes, "a", chain(name)) for name in "vwxyz"] == [0, 0, 1, 1, 1]
+    prefixes.room("a", 40_000)
+    assert prefixes.stats("a")[2] == 40_000
+
+
+def test_reports_correct_a_node_below_its_room_only() -> None:
+    prefixes = Prefixes(NODES, entries=1000)
+    prefixes.room("a", 100_000)
+    long = chain("x", "y", size=5000)
+    for _ in range(5):
+        prefixes.report("a", long, 0, 1.0)
+    assert prefixes.stats("a")[2] == 100_000
+    prefixes.report("a", long, 2, 0.1)
+    assert prefixes.stats("a")[2] == pytest.approx(90_000)
+    for _ in range(5):
+        prefixes.report("a", long, 0, 1.0)
+    assert prefixes.stats("a")[2] == 100_000
+
+
+def test_what_others_keep_at_a_node_is_not_forgotten_with_its_next_room() -> None:
+    prefixes = Prefixes(NODES, entries=1000)
+    prefixes.room("a", 100_000)
+    prefixes.report("a", chain("x", size=5000), 1, 0.1)
+    prefixes.room("a", 110_000)
+
+    assert prefixes.stats("a")[2] == pytest.approx(99_000)
+
+
+def test_a_room_is_told_in_the_nodes_own_tokens() -> None:
+    """Four bytes are a token here; of another script, or of pictures, a node counts otherwise."""
+    prefixes = Prefixes(NODES, entries=1000)
+    prefixes.room("a", 100_000)
+    for _ in range(50):
+        prefixes.report("a", chain("x", size=5000), 0, 0.0, 2500)
+    assert prefixes.stats("a")[2] == pytest.approx(200_000, rel=0.01)
+    prefixes.report("a", chain("x", size=5000), 0, 0.0, 10**400)
+    assert prefixes.stats("a")[2] == 100_000 / 16

@@ -13,8 +13,8 @@ from proxy.ports import StoreError
 
 if TYPE_CHECKING:
     from proxy.adapters.redis.scripts import Scripts
+    from proxy.gossip import Gossip
     from proxy.ports import Clock
-    from proxy.router import Router
 
 T = TypeVar("T")
 
@@ -58,13 +58,13 @@ _encode: Final = msgspec.msgpack.Encoder().encode
 class Routes:
     """Tells and hears, for one worker. Soft state: what is lost costs a prefill."""
 
-    def __init__(self, link: Scripts, router: Router, clock: Clock) -> None:
-        self._link, self._router, self._clock = link, router, clock
+    def __init__(self, link: Scripts, gossip: Gossip, clock: Clock) -> None:
+        self._link, self._gossip, self._clock = link, gossip, clock
         self._keys = [link.name("routes", kind) for kind in ("load", "news")]
         self._me = secrets.token_bytes(8)
         self._last = b"0-0"
         self._heard_at = clock.mono()
-        router.share()
+        gossip.share()
 
     def __repr__(self) -> str:
         return f"<Routes heard to {self._last!r}>"
@@ -78,20 +78,20 @@ class Routes:
 
     async def round(self) -> bool:
         """Tell what is new and hear what others told; whether there may be more to hear."""
-        told = self._router.told()
-        args = (self._me, _encode(self._router.loads()), _encode(told) if told else b"", self._last)
+        told = self._gossip.told()
+        args = (self._me, _encode(self._gossip.loads()), _encode(told) if told else b"", self._last)
         try:
             loads, news = await self._link.script(_ROUND, self._keys, args, write=True)
         except (StoreError, TypeError, ValueError):
             if self._clock.mono() - self._heard_at > _LIVES:
-                self._router.hear_loads([])  # nobody knows what the others have to do
+                self._gossip.hear_loads([])  # nobody knows what the others have to do
             return False
         self._heard_at = self._clock.mono()
-        self._router.hear_loads([load for one in loads if (load := _decoded(_LOADS, one))])
+        self._gossip.hear_loads([load for one in loads if (load := _decoded(_LOADS, one))])
         for at, fields in news:
             self._last, (teller, one) = at, fields[:2]
             if teller != self._me and (heard := _decoded(_NEWS, one)):
-                self._router.hear(heard)
+                self._gossip.hear(heard)
                 await asyncio.sleep(0)  # requests come in between
         return len(news) == _PORTION
 

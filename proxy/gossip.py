@@ -1,0 +1,85 @@
+"""What gateways tell each other about nodes: what was learned of them, and the work that waits."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from proxy.core.route import Load, News
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from proxy.core.prefix import Boundary
+    from proxy.core.prefixes import Prefixes
+    from proxy.node import Node
+
+_NEWS: Final = 128
+"""Calls that other gateways are told of in one go; of more, the last ones."""
+_IDLE: Final = Load(0.0, 0)
+
+
+class Gossip:
+    """Of one worker: what it has to tell, and what it was told."""
+
+    def __init__(self, nodes: Sequence[Node], prefixes: Prefixes) -> None:
+        """`prefixes`: where what is heard goes."""
+        self._nodes, self._names = tuple(nodes), frozenset(node.name for node in nodes)
+        self._prefixes = prefixes
+        self._elsewhere: dict[str, Load] = {}
+        """What the other gateways have waiting at each node."""
+        self._news: deque[News] | None = None
+        """What they have not been told; None: nobody listens."""
+
+    def share(self) -> None:
+        """From now on somebody takes what is `told`."""
+        self._news = deque(maxlen=_NEWS)
+
+    def tell(self, node: str, chain: tuple[Boundary, ...] | None) -> None:
+        """It was sent this; None: it holds nothing any more."""
+        if self._news is not None:
+            self._news.append(News(node, chain))
+
+    def told(self) -> list[News]:
+        """What was learned here since last time."""
+        news = list(self._news or ())
+        if self._news:
+            self._news.clear()
+        return news
+
+    def loads(self) -> dict[str, Load]:
+        """What this gateway has waiting at each node, if anything."""
+        return {node.name: Load(node.queued, node.running) for node in self._nodes if node.running}
+
+    def hear(self, news: Sequence[News]) -> None:
+        """Another gateway learned this."""
+        for node, chain in news:
+            if node not in self._names:
+                continue
+            if chain is None:
+                self._prefixes.forget(node)
+            elif chain:
+                self._prefixes.put(node, chain)
+
+    def hear_loads(self, loads: Sequence[Mapping[str, Load]]) -> None:
+        """What each of the other gateways has waiting."""
+        elsewhere: dict[str, Load] = {}
+        for told in loads:
+            for node, load in told.items():
+                queued, running = elsewhere.get(node, _IDLE)
+                elsewhere[node] = Load(queued + max(0.0, load.queued), running + load.running)
+        self._elsewhere = elsewhere
+        for one in self._nodes:
+            if one.shadow is not None and not self.quiet(one):
+                one.shadow()
+
+    def load(self, node: Node) -> Load:
+        """What all others have waiting there."""
+        return self._elsewhere.get(node.name, _IDLE)
+
+    def quiet(self, node: Node) -> bool:
+        """Whether it has no call of this gateway's or, as far as they told, of another's."""
+        return not node.running and not self.load(node).running
+
+    def __repr__(self) -> str:
+        return f"<Gossip {len(self._news or ())} to tell, {len(self._elsewhere)} nodes busy>"
