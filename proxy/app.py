@@ -25,7 +25,7 @@ from proxy.core.providers import Providers
 from proxy.core.rules import exchanges, rules
 from proxy.environment import admin_token, credential, peer_secret
 from proxy.flights import Flights
-from proxy.front import Front, Plan
+from proxy.front import Front, Plan, listening
 from proxy.storage import Site, Storage, tier_checks
 from proxy.worker import Parts, Worker
 
@@ -82,6 +82,7 @@ def _others(config: Config, environ: Mapping[str, str]) -> Iterator[Callable[[],
     yield partial(admin_token, config, environ)
     yield partial(peer_secret, config, environ)
     yield partial(compared, config, environ)
+    yield partial(listening, config)
     yield from tier_checks(config, environ)
     yield partial(Providers, config)
     yield partial(Schedules, config.warming, environ, SystemClock(), lambda event: None)

@@ -29,6 +29,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 Profile = Literal["none", "prose", "fold"]
+_ENDPOINT = r"^(tcp://([^:/@\s*]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}|ipc://\S+)?$"
 
 
 class Server(_Table, frozen=True):
@@ -79,6 +80,13 @@ class Upstream(_Table, frozen=True):
     probe: Annotated[str, msgspec.Meta(pattern="^(auto|/.*)?$")] = "auto"
     """The path that is asked each second whether the node lives, where several nodes are there;
     auto: /health of nodes by http, none of those by https; empty: none."""
+    events: Annotated[str, msgspec.Meta(pattern=_ENDPOINT)] = ""
+    """Where its engine publishes what becomes of its cache's blocks, over ZeroMQ: tcp://host:port
+    or ipc:///path; empty: it is not listened to."""
+    events_replay: Annotated[str, msgspec.Meta(pattern=_ENDPOINT)] = ""
+    """Where it can be asked for events that were missed; empty: nowhere."""
+    events_topic: str = ""
+    """Of the events that are taken, the beginning of their topic; empty: all."""
     verify_tls: bool = True
     provider: str = "auto"
     """Whose rules hold for what it keeps of prompts; auto: by its host."""
@@ -497,6 +505,11 @@ def _check(config: Config) -> None:
     for i, node in enumerate(config.upstream):
         if not re.fullmatch(r"https?://[^/?#]+(/[^?#]*)?", node.url):
             raise ConfigError(f"expected an http(s) URL without query - at `$.upstream[{i}].url`")
+        if node.events_replay and not node.events:
+            raise ConfigError(f"expected where they come from - at `$.upstream[{i}].events`")
+        for name, url in (("events", node.events), ("events_replay", node.events_replay)):
+            if url.startswith("tcp:") and not 0 < int(url.rpartition(":")[2]) < 65536:
+                raise ConfigError(f"expected a port - at `$.upstream[{i}].{name}`")
         if names.count(node.name) > 1:
             raise ConfigError(f"name {node.name!r} is used twice - at `$.upstream[{i}].name`")
     patterns = [(f"cache.mask[{i}]", m.pattern) for i, m in enumerate(config.cache.mask)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import random
 import secrets
@@ -20,6 +21,7 @@ from proxy.adapters.redis.buckets import Buckets as FleetBuckets
 from proxy.adapters.redis.routes import Routes
 from proxy.adapters.tunnel import Tunnel
 from proxy.company import Company
+from proxy.config import ConfigError
 from proxy.core.keeping import Keeping
 from proxy.core.limiter import Limiter
 from proxy.core.prefix import prompt
@@ -46,9 +48,11 @@ from proxy.strain import Strain
 from proxy.watch import Watch
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from aiohttp import web
 
-    from proxy.config import Upstream
+    from proxy.config import Config, Upstream
     from proxy.core.rules import Rules
     from proxy.ports import Emit
     from proxy.sharing import Sharing
@@ -57,6 +61,14 @@ if TYPE_CHECKING:
 
 _MARKS: Final = 65536
 """Keys that something is remembered about, of each kind and in each worker."""
+
+
+def listening(config: Config) -> None:
+    """Whether engines' events can be listened to, where that is set. Raises: ConfigError."""
+    for i, table in enumerate(config.upstream):
+        if table.events and importlib.util.find_spec("zmq") is None:
+            what = "it needs the extra `events`: pip install 'hotprefix[events]'"
+            raise ConfigError(f"{what} - at `$.upstream[{i}].events`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +114,19 @@ class Front:
         if self._storage.link is not None and len(nodes) > 1 and router.prompted:
             self.loops.append(Routes(self._storage.link, router.gossip, self._clock).run)
         self.loops.append(Watch(nodes, self._clock, self._emit).run)
+        self._listen(nodes, router)
         return Fleet(
             nodes, self._clock, self._emit, breaker=breaker, overload=overload, router=router
         )
+
+    def _listen(self, nodes: Sequence[Node], router: Router) -> None:
+        """To the events of engines."""
+        tables = self._config.upstream
+        told = [one for one in zip(tables, nodes, strict=True) if one[0].events]
+        if told:
+            from proxy.adapters.blocks import Events  # its driver is an extra
+
+            self.loops.append(Events(told, router, self._clock, self._emit).run)
 
     def _node(self, table: Upstream) -> Node:
         upstream, overload = Http(table), self._config.overload

@@ -67,18 +67,16 @@ def changes(event: Event) -> tuple[Change, ...]:
                 Level(f"semantic_{name}", (), value, shared=True)
                 for name, value in msgspec.structs.asdict(event).items()
             )
-        case events.NodeMeasured() | events.NodeTurned() | events.PrefixReported():
+        case events.NodeMeasured() | events.NodeTurned():
             return _of_node(event)
-        case events.Warmed() | events.WarmUsed():
-            return _warmed(event)
+        case events.PrefixReported() | events.BlocksHeld() | events.Warmed() | events.WarmUsed():
+            return _held(event)
         case _:
             counted = _counted(event)
             return () if counted is None else (counted,)
 
 
-def _of_node(
-    event: events.NodeMeasured | events.NodeTurned | events.PrefixReported,
-) -> tuple[Change, ...]:
+def _of_node(event: events.NodeMeasured | events.NodeTurned) -> tuple[Change, ...]:
     match event:
         case events.NodeMeasured(name, limit, running, waiting, tripped):
             node = (name,)
@@ -91,16 +89,22 @@ def _of_node(
         case events.NodeTurned(node, state):
             out = Level("upstream_out", (node,), float(state == "out"))
             return (Count("upstream_turns_total", (node, state)), out)
+
+
+def _held(
+    event: events.PrefixReported | events.BlocksHeld | events.Warmed | events.WarmUsed,
+) -> tuple[Change, ...]:
+    match event:
         case events.PrefixReported(node, predicted, reported, prompt):
             return (
                 Count("prefix_tokens_total", (node, "predicted"), predicted),
                 Count("prefix_tokens_total", (node, "reported"), reported),
                 Count("prefix_tokens_total", (node, "prompt"), prompt),
             )
-
-
-def _warmed(event: events.Warmed | events.WarmUsed) -> tuple[Change, ...]:
-    match event:
+        case events.BlocksHeld(node, tokens, room):
+            # Each worker hears the same.
+            held = Level("engine_tokens", (node, "held"), tokens, shared=True)
+            return (held, Level("engine_tokens", (node, "room"), room, shared=True))
         case events.Warmed(node, outcome, tokens, money):
             return (
                 Count("warm_calls_total", (node, outcome)),
@@ -123,6 +127,10 @@ def _counted(event: Event) -> Count | None:
             return Count("cache_resets_total", (tier, reason))
         case events.UpstreamFailed(node, kind):
             return Count("upstream_errors_total", (node, kind))
+        case events.NodeVoid(node, reason):
+            return Count("upstream_void_total", (node, reason))
+        case events.BlocksTold(node, kind, count):
+            return Count("engine_events_total", (node, kind), count)
         case events.Routed(node, reason):
             return Count("routed_total", (node, reason))
         case events.WorkerDied(slot, asked=asked):

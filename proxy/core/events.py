@@ -167,6 +167,31 @@ class NodeTurned(msgspec.Struct, frozen=True, gc=False):
     state: str
 
 
+class NodeVoid(msgspec.Struct, frozen=True, gc=False):
+    """By an engine's own events, what was known of a node holds no longer. `reason`: restart,
+    cleared, lost."""
+
+    node: str
+    reason: str
+
+
+class BlocksTold(msgspec.Struct, frozen=True, gc=False):
+    """An engine told of blocks that it `stored` or `removed`, or its events were out of order:
+    `kind` is one word of a closed set."""
+
+    node: str
+    kind: str
+    count: int = 1
+
+
+class BlocksHeld(msgspec.Struct, frozen=True, gc=False):
+    """Tokens that an engine holds, and has room for, by its own count; 0: unknown."""
+
+    node: str
+    tokens: int
+    room: int
+
+
 class Routed(msgspec.Struct, frozen=True, gc=False):
     """A node was chosen out of several. `reason`: hit, spill, cold, ring, least, random."""
 
@@ -332,6 +357,9 @@ Event: TypeAlias = (
     | BreakerMoved
     | NodeMeasured
     | NodeTurned
+    | NodeVoid
+    | BlocksTold
+    | BlocksHeld
     | Routed
     | PrefixReported
     | Warmed

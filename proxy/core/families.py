@@ -86,6 +86,15 @@ FAMILIES: Final = {
     "upstream_errors_total": Family("Nodes that gave no whole answer.", ("node", "kind")),
     "upstream_out": Family("Workers that leave a node out.", ("node",), gauge=True),
     "upstream_turns_total": Family("Nodes left out, on trial, in again.", ("node", "state")),
+    "upstream_void_total": Family(
+        "Nodes whose knowledge was void by their events.", ("node", "reason")
+    ),
+    "engine_events_total": Family(
+        "Blocks that engines told of, and events out of order.", ("node", "kind")
+    ),
+    "engine_tokens": Family(
+        "Tokens that an engine holds, and has room for.", ("node", "kind"), gauge=True
+    ),
     "routed_total": Family("Calls for which a node was chosen.", ("node", "reason")),
     "prefix_tokens_total": Family(
         "Prompts whose nodes told what they had kept: thought, told, and all.", ("node", "kind")

@@ -25,6 +25,7 @@ TOLD: Final = frozenset(
         events.UpstreamFailed,
         events.BreakerMoved,
         events.NodeTurned,
+        events.NodeVoid,
         events.TierTurned,
         events.WorkerStarted,
         events.WorkerDied,
@@ -47,8 +48,8 @@ def notice(event: Event) -> Notice:
             told = {"event": "upstream_failed", "node": node, "kind": kind}
         case events.BreakerMoved(node, model, state):
             told = {"event": "breaker", "node": node, "model": _name(model), "state": state}
-        case events.NodeTurned(node, state):
-            told = {"event": "node", "node": node, "state": state}
+        case events.NodeTurned() | events.NodeVoid():
+            told = _of_node(event)
         case events.TierTurned(tier, working, error):
             told = {"event": "tier_turned", "tier": tier, "working": working, "error": error}
         case events.WorkerStarted(slot, pid):
@@ -65,6 +66,14 @@ def notice(event: Event) -> Notice:
         case _:
             pass
     return told
+
+
+def _of_node(event: events.NodeTurned | events.NodeVoid) -> Notice:
+    match event:
+        case events.NodeTurned(node, state):
+            return {"event": "node", "node": node, "state": state}
+        case events.NodeVoid(node, reason):
+            return {"event": "node_void", "node": node, "reason": reason}
 
 
 def safe(event: Served) -> Served:
