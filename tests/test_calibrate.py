@@ -58,6 +58,28 @@ def test_a_log_is_read_for_its_labels(tmp_path: Path, capsys: pytest.CaptureFixt
     assert rows["0.800"][1:4] == ["10", "100.0%", "1"]
 
 
+def test_a_log_may_hold_what_serve_said_on_standard_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    label = '{"event":"semantic_label","kind":"canonical","wrong":false,"similarity":1.0}'
+    lines = ['{"event":"worker_started","slot":0}', "base_url  http://127.0.0.1:8080/v1", label]
+    (tmp_path / "log").write_text("\n".join(lines))
+
+    assert main(["calibrate", str(tmp_path / "log")]) == 0
+
+    assert capsys.readouterr().out.splitlines()[1].split()[:2] == ["canonical", "1"]
+
+
+def test_a_bad_label_is_named_by_its_line_of_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "log").write_text('{"event":"request"}\n{"event":"semantic_label","similarity":1}')
+
+    assert main(["calibrate", str(tmp_path / "log")]) == 1
+
+    assert "line 2: " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("lines", "words", "code"),
     [

@@ -79,8 +79,13 @@ def _read(path: Path) -> Iterator[Iterable[str]]:
 
 
 def _labels(lines: Iterable[str]) -> Iterator[str]:
-    """Of a log, only the lines that are about labels."""
-    return (line for line in lines if '"event":"' not in line or _LABEL in line)
+    """Of a log, only the lines that are about labels: what stands between them, such as what
+    `serve` says on standard error, is left out too. Empty ones stand for the others, so that the
+    numbers of lines are the file's."""
+    log = False
+    for line in lines:
+        log = log or '"event":"' in line
+        yield line if _LABEL in line or not log else "\n"
 
 
 @contextmanager
