@@ -46,6 +46,9 @@ def _tiers(tally: Tally) -> Tree:
     size = _levels(tally, "cache_bytes")
     entries = _levels(tally, "cache_entries")
     errors = _by(tally, "tier_errors_total", 0)
+    for sizes, family in ((size, "semantic_bytes"), (entries, "semantic_entries")):
+        if family in tally.shared:
+            sizes["semantic"] = sum(tally.shared[family].values())
     return {
         tier: {
             "served": served.get(tier, 0.0),

@@ -55,5 +55,15 @@ def test_a_tier_is_there_however_it_became_known() -> None:
     assert at(numbers, "tiers", "disk") == {"served": 1, "bytes": 0, "entries": 9, "errors": 3}
 
 
+def test_questions_that_can_be_compared_are_told_as_a_tiers_entries() -> None:
+    numbers = tally()
+    numbers.level("semantic_bytes", (), 23812, shared=True)
+    numbers.level("semantic_entries", (), 13, shared=True)
+
+    semantic = at(summary(numbers), "tiers", "semantic")
+
+    assert semantic == {"served": 0, "bytes": 23812, "entries": 13, "errors": 0}
+
+
 def test_before_the_first_request_nothing_is_divided() -> None:
     assert summary(Tally())["hit_ratio"] == 0.0
