@@ -20,7 +20,7 @@ from proxy.adapters.runtime import runtime
 from proxy.adapters.schedules import Schedules
 from proxy.adapters.sockets import reserved
 from proxy.company import Company
-from proxy.comparing import compared
+from proxy.comparing import compared, installed
 from proxy.core.providers import Providers
 from proxy.core.rules import exchanges, rules
 from proxy.environment import admin_token, credential, peer_secret
@@ -83,6 +83,7 @@ def _others(config: Config, environ: Mapping[str, str]) -> Iterator[Callable[[],
     yield partial(peer_secret, config, environ)
     yield partial(compared, config, environ)
     yield partial(listening, config)
+    yield partial(installed, config)
     yield from tier_checks(config, environ)
     yield partial(Providers, config)
     yield partial(Schedules, config.warming, environ, SystemClock(), lambda event: None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from proxy.comparing import compared
+from proxy.comparing import compared, installed
 from proxy.config import Config, ConfigError, Semantic, parse
 
 ALL = """
@@ -66,3 +66,19 @@ def test_it_can_be_sent_to_another_process() -> None:
 def test_a_judges_key_that_is_not_there_ends_it_at_the_start() -> None:
     with pytest.raises(ConfigError, match="JUDGE"):
         compared(parse(ALL), {})
+
+
+@pytest.mark.parametrize("embedder", ["e5", "sentence-transformers:all-MiniLM-L6-v2"])
+def test_an_embedder_whose_extra_is_missing_is_an_error_at_the_start(embedder: str) -> None:
+    config = Config(semantic=Semantic(mode="on", embedder=embedder))
+
+    with pytest.raises(ConfigError, match=r"semantic\.embedder"):
+        installed(config, lambda package: None)
+
+
+@pytest.mark.parametrize(
+    "semantic",
+    [Semantic(mode="off", embedder="e5"), Semantic(mode="on"), Semantic(mode="on", embedder="use")],
+)
+def test_what_is_not_asked_for_need_not_be_installed(semantic: Semantic) -> None:
+    installed(Config(semantic=semantic), lambda package: None)
