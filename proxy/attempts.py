@@ -56,9 +56,10 @@ class Attempts:
             async with asyncio.timeout(seconds):
                 result = await work()
         except (SemanticError, TimeoutError) as error:
-            self._emit(TierFailed(self._tier, operation, type(error).__name__))
+            told = str(error) or type(error).__name__  # what the process says is a class too
+            self._emit(TierFailed(self._tier, operation, told))
             if self._outage.failed(self._clock.mono()):
-                self._emit(TierTurned(self._tier, False, type(error).__name__))
+                self._emit(TierTurned(self._tier, False, told))
             return None
         if self._outage.worked():
             self._emit(TierTurned(self._tier, True))
