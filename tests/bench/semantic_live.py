@@ -148,8 +148,10 @@ async def watched() -> None:
     watching = asyncio.create_task(watch())
     for number, (stored, same) in enumerate(questions(500)):
         key = number.to_bytes(32, "big")
-        await service.answer(Learn((Record(key, b"s" * 32, stored, time.time() + 999),)))
-        await service.answer(Nearest(b"s" * 32, "m", same, 60.0))
+        # Each in a task of its own, as the server has it.
+        learn = Learn((Record(key, b"s" * 32, stored, time.time() + 999),))
+        await asyncio.create_task(service.answer(learn))
+        await asyncio.create_task(service.answer(Nearest(b"s" * 32, "m", same, 60.0)))
     over.set()
     await watching
     running.cancel()
