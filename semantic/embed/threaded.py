@@ -25,8 +25,6 @@ class Model(Protocol):
     dimension: int
     languages: frozenset[str] | None
     batches: bool
-    quick: int
-    """Characters of a text that takes a few milliseconds at most; 0: any takes longer."""
 
     def whole(self, text: str) -> bool:
         """As `Embedder.whole`; called while another thread encodes."""
@@ -55,9 +53,6 @@ class Threaded:
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Raises: EmbedderError. Cancelled, the thread still finishes what it has begun."""
-        if len(texts) == 1 and len(texts[0]) <= self._model.quick:
-            # Going to the thread and back takes a third of the time that the model takes.
-            return self._encoded(tuple(texts))
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._encoded, tuple(texts))
 
