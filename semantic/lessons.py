@@ -141,7 +141,8 @@ class Lessons:
             "unknown" if self._judge is None else await self._judge.ask(told.text, told.stored)
         )
         if verdict != "yes":
-            return replace(found, action="none", reason="judge")
+            why = "judge" if verdict == "no" else "judge_unknown"
+            return replace(found, action="none", reason=why)
         if found.action == "promote":
             self._promoted[_pair(found.scope, told.text)] = (found.key, found.similarity, ends)
             if len(self._promoted) > _PROMOTED:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Held(NamedTuple):
@@ -65,9 +68,14 @@ class Memory:
         """Whether there may still be an answer to it at `now` (unix seconds)."""
         return held.expires > now and held.epoch >= self.epoch
 
-    def dead(self, now: float) -> list[bytes]:
-        """Those that there is no answer to any more."""
-        return [key for key, held in self._held.items() if not self.lives(held, now)]
+    def keys(self) -> list[bytes]:
+        """Of all, as they are now."""
+        return list(self._held)
+
+    def dead(self, keys: Iterable[bytes], now: float) -> list[bytes]:
+        """Those among them that there is no answer to any more."""
+        held = ((key, self._held.get(key)) for key in keys)
+        return [key for key, one in held if one is not None and not self.lives(one, now)]
 
     def __contains__(self, key: bytes) -> bool:
         return key in self._held

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from semantic.policy import Policy
     from semantic.settings import Settings
 
-_SWEEP_EVERY: Final = 30.0
+_SWEEP_EVERY: Final = 10.0
 """Seconds between two searches for questions whose answers have expired."""
 _MANY: Final = 10_000
 """Questions more than before."""

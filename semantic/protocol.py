@@ -90,7 +90,7 @@ class Found(msgspec.Struct, frozen=True, tag="found"):
     threshold: float = 0.0
     reason: str = ""
     """Why it is not served: scope_empty, below_threshold, guard:NAME, ineligible:WHY, budget,
-    sampled, shadow, blocked, judge."""
+    sampled, shadow, judge (it said no), judge_unknown (it said nothing)."""
     group: str = ""
     """The one asked for, with the question's language."""
     tag: str = ""

@@ -192,8 +192,11 @@ class Service:
     async def sweep(self) -> None:
         """Forget what there is no answer to any more. Vectors that an index elsewhere keeps, since
         it does not answer, lead nowhere, and expire there."""
-        with suppress(IndexUnavailableError):
-            await self.forget(self._memory.dead(self._now()))
+        keys = self._memory.keys()
+        for start in range(0, len(keys), _TURN):
+            with suppress(IndexUnavailableError):
+                await self.forget(self._memory.dead(keys[start : start + _TURN], self._now()))
+            await asyncio.sleep(0)
 
     async def _voided(self, epoch: int) -> None:
         """Everything was declared void: what was asked for before is no answer any more."""

@@ -85,11 +85,12 @@ def test_a_bad_label_is_named_by_its_line_of_the_file(
     [
         ([{"a": "x"}], [], 1),
         (["text"], [], 1),
+        ([], [], 1),
         (PAIRS, ["--embedder", "word2vec"], 2),
         (PAIRS, ["--embedder", "http:http://127.0.0.1:9/v1/embeddings?model=m"], 1),
         (PAIRS, ["--config", "nowhere.toml"], 2),
     ],
-    ids=["fields", "no object", "embedder", "away", "config"],
+    ids=["fields", "no object", "empty", "embedder", "away", "config"],
 )
 def test_what_cannot_be_done_is_said(
     tmp_path: Path,

@@ -50,6 +50,9 @@ def run(args: argparse.Namespace) -> int:
         with _read(args.file) as lines, _scoring(settings) as score:
             budget = settings.max_error_rate
             table = calibrate(_labels(lines), score=score, budget=budget, group=args.group)
+        if not table.pairs:
+            print(f"hotprefix: no pairs in {args.file}", file=sys.stderr)
+            return 1
         print(table.text(), end="")
         if args.plot is not None:
             plot(table, args.plot)

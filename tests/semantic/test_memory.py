@@ -52,7 +52,7 @@ def test_what_ends_or_is_void_is_dead() -> None:
     memory.add(b"lives", held(epoch=2))
     memory.epoch = 2
 
-    assert memory.dead(50.0) == [b"ends", b"old"]
+    assert memory.dead(memory.keys(), 50.0) == [b"ends", b"old"]
 
 
 @given(

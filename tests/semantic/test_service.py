@@ -542,17 +542,19 @@ async def consulted(here: Company, found: Found, text: str) -> Found:
     return answer
 
 
-VERDICTS: list[tuple[Word, str]] = [("yes", "serve"), ("no", "none"), ("unknown", "none")]
+VERDICTS: list[tuple[Word, str]] = [("yes", ""), ("no", "judge"), ("unknown", "judge_unknown")]
 
 
-@pytest.mark.parametrize(("verdict", "action"), VERDICTS)
-async def test_a_judge_decides_on_what_is_near(verdict: Word, action: str) -> None:
+@pytest.mark.parametrize(("verdict", "reason"), VERDICTS)
+async def test_a_judge_decides_on_what_is_near(verdict: Word, reason: str) -> None:
+    """That it said nothing, perhaps since it is away, is told apart from a no."""
     async with company(judge=SYNC, profile="balanced", verdict=verdict) as here:
         await here.learn(LONG)
         found = await here.ask(NEAR)
 
         assert found.action == "judge"
-        assert (await consulted(here, found, NEAR)).action == action
+        told = await consulted(here, found, NEAR)
+        assert (told.action, told.reason) == ("none" if reason else "serve", reason)
 
 
 async def test_a_judge_decides_on_the_same_words_too_and_on_no_equal_form() -> None:
