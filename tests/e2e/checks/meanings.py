@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tests.reply import Reply, Seen
     from tests.upstream import Channel
 
-NEAR = "which city is the capital of mars", "the capital of mars is which city"
+NEAR = "which city is the capital of mars", "which city serves as the capital of mars"
 """Two questions of which the embedder has to say that they are one."""
 NEW = ("cache-control", "no-cache")
 
@@ -226,9 +226,12 @@ async def the_last_refresh_is_all_there_is(run: Run) -> None:
     assert (entries - before[0], vectors - before[1]) == (1 + 6, 1 + 6)
 
 
+BEING = {"is", "serves", "as"}
+
+
 class Embedder:
-    """An embeddings API beside the model: a text's vector depends on its words, in any order, and
-    on the embedder's name, which also says how long it is."""
+    """An embeddings API beside the model: a text's vector depends on its words, but for those of
+    being, and on the embedder's name, which also says how long it is."""
 
     def __init__(self, upstream: Channel) -> None:
         self.calls = 0
@@ -248,7 +251,7 @@ class Embedder:
 
 
 def _vector(model: str, text: str) -> Sequence[float]:
-    name = f"{model} {sorted(text.split())}".encode()
+    name = f"{model} {sorted({*text.split()} - BEING)}".encode()
     size = int(model.rpartition("-")[2])
     return [byte / 128 - 1 for byte in hashlib.shake_256(name).digest(size)]
 
