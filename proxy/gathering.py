@@ -92,12 +92,17 @@ class Gathering:
             await self._begin()
             self._born, self._pause = figures["born"], _EVERY
             self._emit(TierKnown(TIER))
-        more = self._fleet is not None
-        while more and self._fleet is not None:
-            entries, lessons, more = await self._fleet.heard()
-            await self._learn(entries)
-            for lesson in lessons:
-                await self._process.hear(lesson)
+        if self._fleet is not None:
+            while await self._heard(self._fleet):
+                pass
+
+    async def _heard(self, fleet: Fleet) -> bool:
+        """Pass on what others told; whether there may be more."""
+        entries, lessons, more = await fleet.heard()
+        await self._learn(entries)
+        for lesson in lessons:
+            await self._process.hear(lesson)
+        return more
 
     async def _begin(self) -> None:
         """It knows nothing: tell it all."""

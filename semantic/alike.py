@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from semantic.matching import akin
+from semantic.profiles import threshold_alike
 from semantic.reading import Reading
+from semantic.settings import Settings
 
 _CLOSE: Final = ({"how", "where"}, {"when", "long"}, {"", "what"})
 """Types that one answer may do for."""
@@ -14,6 +16,12 @@ _BEING: Final = frozenset(("", "is", "there"))
 
 _DOING: Final = frozenset(("how", "todo", "where"))
 """Types whose body begins with what is done."""
+
+
+def least(settings: Settings, language: str) -> float:
+    """The similarity from which on the same words ask the same; `language`: en, zh, other."""
+    measured = threshold_alike(settings.profile, settings.embedder, language)
+    return max(measured, settings.min_similarity)
 
 
 def alike(asked: Reading, stored: Reading) -> bool:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from semantic.alike import alike
+from semantic.alike import alike, least
 from semantic.eligible import ineligible
 from semantic.form import Forms
 from semantic.guard.verdict import refusal
 from semantic.lessons import EQUAL
-from semantic.profiles import threshold_alike
 from semantic.protocol import Found
 from semantic.reading import read
 from semantic.vector import packed
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from semantic.lessons import Lessons
-    from semantic.memory import Memory
+    from semantic.memory import Held, Memory
     from semantic.protocol import Kind, Nearest
     from semantic.reading import Reading
     from semantic.settings import Settings
@@ -71,16 +70,17 @@ class Lookup:
         group = f"{message.group}/{reading.language}"
         asked = _Asked(message, reading, self._forms.of(reading), group)
         found = self._canonical(asked) or self._promoted(asked) or await self._near(asked)
+        found = replace(found, group=group, form=asked.form)
         if found.action in ("serve", "judge"):
             self._lessons.served(message.request, found, message.text)
-        return replace(found, group=group, form=asked.form)
+        return found
 
     def _canonical(self, asked: _Asked) -> Found | None:
         """By its canonical form, if there is one and it may be used."""
         key = None
         if self._forms.tells(asked.form):
             key = self._memory.same(asked.message.scope, asked.form)
-        if key is None or not self._stands(asked, key):
+        if key is None or self._standing(asked, key) is None:
             return None
         found = self._settled(asked, key, "canonical", EQUAL)
         return None if found.action == "none" else found
@@ -88,18 +88,12 @@ class Lookup:
     def _promoted(self, asked: _Asked) -> Found | None:
         """By what the judge said of this very question behind an earlier answer."""
         key, near, ends = self._lessons.promoted(asked.message.scope, asked.message.text)
-        if not key or near < asked.message.threshold or not self._stands(asked, key):
+        if near < asked.message.threshold:
             return None
-        held = self._memory.get(key)
+        held = self._standing(asked, key)
         if held is None or held.expires != ends:
             return None  # not the answer that was judged
-        return Found(
-            action="serve",
-            key=key,
-            scope=asked.message.scope,
-            similarity=near,
-            group=asked.group,
-        )
+        return Found(action="serve", key=key, scope=asked.message.scope, similarity=near)
 
     async def _near(self, asked: _Asked) -> Found:
         """By its nearest neighbours."""
@@ -121,18 +115,17 @@ class Lookup:
 
     def _judged(self, asked: _Asked, key: bytes, similarity: float) -> Found:
         """What one neighbour is good for."""
-        if not self._stands(asked, key):
+        held = self._standing(asked, key)
+        if held is None:
             return Found(reason="scope_empty")
         if similarity < asked.message.threshold:
             return Found(reason="below_threshold", similarity=similarity)
         found = self._settled(asked, key, "semantic", similarity)
-        settings, language = self._settings, asked.reading.language
-        bar = threshold_alike(settings.profile, settings.embedder, language)
-        bar = max(bar, settings.min_similarity)
+        settings = self._settings
+        bar = least(settings, asked.reading.language)
         if found.action == "none" and similarity < bar:
             return found  # most are too far away; the guards are not asked about those
-        held = self._memory.get(key)
-        stored = self._read(held.text if held else "")
+        stored = self._read(held.text)
         if guard := refusal(asked.reading, stored, settings):
             return Found(reason=f"guard:{guard}", similarity=similarity)
         if found.action != "serve" and similarity >= bar and alike(asked.reading, stored):
@@ -140,15 +133,15 @@ class Lookup:
             return self._settled(asked, key, "canonical", similarity)
         return found
 
-    def _stands(self, asked: _Asked, key: bytes) -> bool:
-        """Whether there may be an answer under this key, and nobody called it wrong for this."""
-        held = self._memory.get(key)
-        return (
-            held is not None
-            and held.scope == asked.message.scope
-            and self._memory.lives(held, self._now())
-            and not self._lessons.blocked(asked.message.scope, asked.message.text, key)
-        )
+    def _standing(self, asked: _Asked, key: bytes) -> Held | None:
+        """What is known of the question under this key, if it has an answer that nobody called
+        wrong for this one."""
+        held, message = self._memory.get(key), asked.message
+        if held is None or held.scope != message.scope:
+            return None
+        if not self._memory.lives(held, self._now()):
+            return None
+        return None if self._lessons.blocked(message.scope, message.text, key) else held
 
     def _settled(self, asked: _Asked, key: bytes, kind: Kind, similarity: float) -> Found:
         """What the error budget says of it."""
@@ -161,5 +154,4 @@ class Lookup:
             similarity=similarity,
             threshold=threshold,
             reason=reason,
-            group=asked.group,
         )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import random
 import secrets
 import signal
 import time
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
 
 _SWEEP_EVERY: Final = 10.0
 """Seconds between two searches for questions whose answers have expired."""
-_MANY: Final = 10_000
-"""Questions more than before."""
 _QUEUE: Final = 32
 """Questions that wait for the embedder: as many as are embedded within a request's time."""
 _MOST: Final = 200_000
@@ -67,7 +64,7 @@ async def run(settings: Settings, path: Path, environ: Mapping[str, str]) -> Non
         server = Server(path, service.answer)
         await server.start()
         async with asyncio.TaskGroup() as background:
-            loops = (space.vectors.run(), _swept(service, memory), kept.run())
+            loops = (space.vectors.run(), _swept(service), kept.run())
             tasks = [background.create_task(loop) for loop in loops]
             await over.wait()
             await server.aclose()
@@ -130,17 +127,7 @@ def _index(settings: Settings, dimension: int, memory: Memory) -> Index:
     )
 
 
-async def _swept(service: Service, memory: Memory) -> None:
-    known = 0
+async def _swept(service: Service) -> None:
     while True:
         await asyncio.sleep(_SWEEP_EVERY)
         await service.sweep()
-        if len(memory) > known + _MANY:  # as after a start: what came in on the way is let go of
-            known = len(memory)
-            await asyncio.to_thread(_trim)
-
-
-def _trim() -> None:
-    """Give back to the system what the C library keeps for itself: 30 MB of 400."""
-    with suppress(AttributeError, OSError):  # it is not glibc
-        ctypes.CDLL(None).malloc_trim(0)

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from semantic.alike import alike
+from semantic.alike import alike, least
 from semantic.canonical import question
 from semantic.eligible import ineligible
 from semantic.guard.verdict import refusal
-from semantic.profiles import threshold_alike
 from semantic.reading import read
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class Score:
         first, second = self._embed((asked, stored))
         similarity, settings = float(np.dot(first, second)), self._settings
         guard = refusal(one, other, settings)
-        bar = threshold_alike(settings.profile, settings.embedder, one.language)
-        if not guard and similarity >= bar and alike(one, other):
+        near = similarity >= least(settings, one.language)
+        if not guard and near and alike(one, other):
             return "canonical", similarity, ""
         return "semantic", similarity, guard

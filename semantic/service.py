@@ -163,7 +163,7 @@ class Service:
         for record in [record for record in records if record.key in self._memory]:
             vector = rows.get(record.key)
             try:
-                vector = await self._embedded(record.text) if vector is None else vector
+                vector = await self._space.vector(record.text) if vector is None else vector
             except EmbedderError:
                 missed.append(record.key)  # its form may still be found
                 continue
@@ -174,13 +174,6 @@ class Service:
             await self._space.index.add(scope, keys, np.stack(some))
             await _turn(number)
         return missed
-
-    async def _embedded(self, text: str) -> Vector | None:
-        """None: it has no place among the vectors. Raises: EmbedderError."""
-        embedder = self._space.embedder
-        if not embedder.takes(text) or not embedder.whole(text):
-            return None
-        return await self._space.vectors.vector(text)
 
     async def forget(self, keys: Iterable[bytes]) -> int:
         """Forget questions whose answers are gone; how many there were."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from semantic.embed.batch import Batcher
     from semantic.embed.port import Embedder
     from semantic.index.port import Index
+    from semantic.vector import Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +32,17 @@ class Space:
         for scope, keys in scopes.items():
             await self.index.remove(scope, keys)
 
+    async def vector(self, text: str) -> Vector | None:
+        """Of a text; None: this embedder cannot read it whole. Raises: EmbedderError."""
+        if not self.embedder.takes(text) or not self.embedder.whole(text):
+            return None
+        return await self.vectors.vector(text)
+
     async def similarity(self, one: str, other: str) -> float | None:
         """The cosine of two texts; None: this embedder cannot read them whole.
 
         Raises: EmbedderError.
         """
-        for text in (one, other):
-            if not self.embedder.takes(text) or not self.embedder.whole(text):
-                return None
-        first, second = await self.vectors.vector(one), await self.vectors.vector(other)
-        return float(np.dot(first, second))
+        first = await self.vector(one)
+        second = None if first is None else await self.vector(other)
+        return None if first is None or second is None else float(np.dot(first, second))

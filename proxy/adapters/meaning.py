@@ -118,33 +118,12 @@ def _gone() -> Iterator[None]:
 
 
 def _near(found: Found) -> Near:
-    return Near(
-        action=found.action,
-        key=Key(found.key),
-        scope=Key(found.scope),
-        kind=found.kind,
-        similarity=found.similarity,
-        threshold=found.threshold,
-        reason=found.reason,
-        group=found.group,
-        tag=found.tag,
-        vector=found.vector,
-        form=found.form,
-    )
+    return msgspec.convert(found, Near, from_attributes=True)
 
 
 def _found(near: Near) -> Found:
     """The way back, without the vector: it is not needed again."""
-    return Found(
-        action=near.action,
-        key=near.key,
-        scope=near.scope,
-        kind=near.kind,
-        similarity=near.similarity,
-        threshold=near.threshold,
-        reason=near.reason,
-        group=near.group,
-    )
+    return msgspec.structs.replace(msgspec.convert(near, Found, from_attributes=True), vector=b"")
 
 
 def _parts(records: Sequence[Record]) -> Iterator[Sequence[Record]]:

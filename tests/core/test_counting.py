@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import get_args
 
 import msgspec
 import pytest
@@ -10,18 +10,7 @@ import pytest
 from proxy.core import events
 from proxy.core.counting import Count, Level, Move, changes
 from proxy.core.families import FAMILIES
-
-SAMPLES = {str: "a", int: 2, float: 2.0, bool: True}
-
-
-def sample(kind: type[msgspec.Struct]) -> Any:
-    """An event of this kind with some value in every field."""
-    given = {}
-    for field in msgspec.structs.fields(kind):
-        choices = get_args(field.type)
-        given[field.name] = choices[0] if choices else SAMPLES[field.type]
-    return kind(**given)
-
+from tests.samples import sample
 
 ELSEWHERE = (
     events.Served,

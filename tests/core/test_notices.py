@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import get_args
 
 import msgspec
 import pytest
@@ -11,17 +11,9 @@ from hypothesis import strategies as st
 
 from proxy.core import events
 from proxy.core.notices import TOLD, notice, safe
+from tests.samples import sample
 
-SAMPLES = {str: "a", int: 2, float: 2.0, bool: True}
 PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@+-?")
-
-
-def sample(kind: type[msgspec.Struct]) -> Any:
-    given = {}
-    for field in msgspec.structs.fields(kind):
-        choices = get_args(field.type)
-        given[field.name] = choices[0] if choices else SAMPLES[field.type]
-    return kind(**given)
 
 
 @pytest.mark.parametrize("kind", get_args(events.Event))
