@@ -60,6 +60,10 @@ async def gateway(comparing: Gateway) -> Gateway:
     return comparing
 
 
+FIRST = "What documents do I need to open a bank account in Germany as a foreigner?"
+NEAR = "What documents are needed to open a bank account in Germany as a foreigner?"
+"""Questions that are near, and of no one form."""
+
 SAME = [
     ("怎么退货", "退货流程"),
     ("how do I get a refund", "refund process"),
@@ -115,13 +119,12 @@ async def test_their_opposites_and_variations_miss(
 async def test_a_neighbour_is_served_with_its_similarity(
     gateway: Gateway, upstream: Channel
 ) -> None:
-    first = "What documents do I need to open a bank account in Germany as a foreigner?"
-    await store(gateway, upstream, first)
+    await store(gateway, upstream, FIRST)
 
     got = await ask(
         gateway,
         upstream,
-        "What documents are needed to open a bank account in Germany as a foreigner?",
+        NEAR,
     )
 
     assert answer(got) == "#1"
@@ -213,13 +216,13 @@ async def test_without_a_word_of_the_operators_a_neighbour_waits_for_evidence(
     await store(
         gateway,
         upstream,
-        "What documents do I need to open a bank account in Germany as a foreigner?",
+        FIRST,
     )
 
     got = await ask(
         gateway,
         upstream,
-        "What documents are needed to open a bank account in Germany as a foreigner?",
+        NEAR,
     )
 
     assert got.get("x-cache") == "MISS"
@@ -339,13 +342,12 @@ async def test_a_judge_is_asked_before_a_neighbour_is_served(
     gateway = start(settings, {"JUDGE_KEY": upstream.key})
     await ready(gateway)
     upstream.default = judged
-    first = "What documents do I need to open a bank account in Germany as a foreigner?"
-    await store(gateway, upstream, first)
+    await store(gateway, upstream, FIRST)
 
     got = await ask(
         gateway,
         upstream,
-        "What documents are needed to open a bank account in Germany as a foreigner?",
+        NEAR,
     )
 
     assert got.get("x-cache-kind") == "semantic"
