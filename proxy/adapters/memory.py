@@ -94,8 +94,8 @@ class Memory:
             held = self._held[place]
             if held is not None and held.asked > stored.asked and self._until[place] > now:
                 return False
-        until, weight = min(now + self._ttl, stored.expires), stored.weight
-        if until <= now or weight * _LARGEST_SHARE > self._max_bytes:
+        until = min(now + self._ttl, stored.expires)
+        if until <= now or (weight := stored.weight) * _LARGEST_SHARE > self._max_bytes:
             # What was held is older than what is now right, so it may not stay either.
             self.drop(stored.key)
             return True

@@ -27,6 +27,8 @@ VERSION: Final = 3
 # version, kind, coding, sealing, asked, expires, fence, tenant: all at fixed places, so that a
 # store can order and expire values that it never decodes.
 _HEAD: Final = struct.Struct(">BBBBddQ16s")
+_TIMES: Final = struct.Struct(">dd")
+_TIMES_AT: Final = 4
 HEAD: Final = _HEAD.size
 """Bytes from which `header` can be read."""
 _DIGEST: Final = 16
@@ -136,8 +138,10 @@ def header(data: bytes | memoryview) -> Header | None:
 
 def peek(data: bytes | memoryview) -> tuple[float, float] | None:
     """When it was asked and when it expires, read without proof of the rest."""
-    head = header(data)
-    return None if head is None else (head.asked, head.expires)
+    if len(data) < HEAD or data[0] != VERSION:
+        return None
+    asked, expires = _TIMES.unpack_from(data, _TIMES_AT)
+    return None if math.isnan(asked) or math.isnan(expires) else (asked, expires)
 
 
 def compared(data: bytes | memoryview) -> bool:
@@ -174,8 +178,8 @@ def _payload(packed: bytes | memoryview, coding: int) -> bytes | memoryview | No
     if coding != _ZSTD:
         return packed if coding == _PLAIN else None
     try:
-        size = zstandard.get_frame_parameters(packed).content_size
-        return _decompress(packed) if size <= LARGEST else None
+        size = zstandard.frame_content_size(packed)
+        return _decompress(packed) if 0 <= size <= LARGEST else None
     except zstandard.ZstdError:
         return None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from blake3 import blake3
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 LONGEST: Final = 1 << 18
 """Bytes; a longer request is worth no waiting for its last piece."""
 
+_LONGEST_HEAD: Final = 1 << 13
+"""Bytes, which bounds what is remembered of heads."""
 _LENGTH: Final = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,9})[ \t]*\r\n")
 _STAYS: Final = re.compile(rb"\r\nconnection:[ \t]*keep-alive[ \t]*\r\n")
 _ELSEWHERE: Final = (b"transfer-encoding", b"expect:", b"upgrade:", b"trailer:")
@@ -37,18 +40,25 @@ _ELSEWHERE: Final = (b"transfer-encoding", b"expect:", b"upgrade:", b"trailer:")
 def due(data: bytes) -> int:
     """How long the request is that these bytes begin, in bytes: a POST by HTTP/1.1 to one of the
     cache's operations, whose end is beyond doubt. 0: it is none, or its head is not here yet."""
-    end = data.find(b"\r\n\r\n")
+    end = data.find(b"\r\n\r\n", 0, _LONGEST_HEAD)
     if end < 0 or not data.startswith(b"POST /"):
         return 0
-    head = data[: end + 2].lower()
+    length = _stated(data[: end + 2])
+    total = end + 4 + length
+    return total if length >= 0 and len(data) <= total <= LONGEST else 0
+
+
+@lru_cache(maxsize=256)  # a client's heads differ in their lengths, and those repeat
+def _stated(start: bytes) -> int:
+    """How many bytes follow such a head; -1: that is in doubt."""
+    head = start.lower()
     if not _is_plain(head) or head.count(b"content-length") != 1:
-        return 0
-    path = data[5 : data.index(b" ", 5)].partition(b"?")[0]
+        return -1
+    path = start[5 : start.index(b" ", 5)].partition(b"?")[0]
     length = _LENGTH.search(head)
     if length is None or recognise("POST", path.decode("latin-1")) is None:
-        return 0
-    total = end + 4 + int(length[1])
-    return total if len(data) <= total <= LONGEST else 0
+        return -1
+    return int(length[1])
 
 
 def _is_plain(head: bytes) -> bool:
