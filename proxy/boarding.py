@@ -83,7 +83,17 @@ async def _boarded(
     uncounted = lookup.request.wants_usage and not flight.counted
     if joined and (uncounted or (refused and flight.raw != lookup.raw)):
         raise UnlikeError
-    head, body = await live(head, reader, lookup.request, flight.asked, joined=joined)
+    return await _shown(head, reader, lookup.request, joined=joined)
+
+
+async def _shown(head: Head, reader: Reader, request: Request, *, joined: bool) -> Live:
+    """What this reader sees; the same as another one saw, if both want the same."""
+    flight, wants = reader.flight, (wanted(request), request.wants_usage, request.codings, joined)
+    if there := flight.shown.get(wants):
+        return Live(*there, joined)
+    head, body = await live(head, reader, request, flight.asked, joined=joined)
+    if isinstance(body, bytes):
+        flight.shown[wants] = head, body
     return Live(head, body, joined)
 
 

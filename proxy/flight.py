@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 Name: TypeAlias = "tuple[Key, int]"
 """Key and epoch: who asks after an invalidation must not board what was asked before it."""
 
+Wants: TypeAlias = "tuple[Form, bool, frozenset[str], bool]"
+"""The form, whether with usage, the content codings that are taken, and whether the answer is to
+another request."""
+
 
 PATIENCE: Final = 30.0
 
@@ -70,15 +74,15 @@ class Flight:
         self.found: Found | None = None
         """The stored answer that made the call needless."""
         self.chunks: list[bytes] = []
-        self.dropped = 0
-        """Chunks at the start that are held no more; see `write`."""
-        self.size = 0
-        """Bytes held."""
+        self.size, self.dropped = 0, 0
+        """Bytes held; chunks at the start that are held no more, see `write`."""
         self.purged = False
         """Its answer shall not be stored."""
         self.landed = False
         """Whether the whole answer is here."""
         self.error: Exception | None = None
+        self.shown: dict[Wants, tuple[Head, bytes]] = {}
+        """The whole answer as readers see it, by what they want."""
         self.readers: set[Reader] = set()
         self.task: asyncio.Task[None] | None = None
         self.news, self.progress = _Signal(), _Signal()

@@ -157,6 +157,22 @@ async def test_who_does_not_take_the_coding_reads_a_running_json_answer_without(
     assert header(got.head.headers, "content-encoding") == []
 
 
+async def test_of_a_crowd_each_gets_the_same_answer_as_it_wants_it() -> None:
+    door = asyncio.Event()
+    stage = Stage(zipped(said("hi", door=door)))
+    wants = [PLAIN, (PLAIN, TAKES_GZIP), STREAM, METERED]
+    got = await together(stage, door, *wants, *wants)
+    seen = [(header(one.head.headers, "content-encoding"), await one.body()) for one in got]
+    plain, packed, hidden, metered = seen[4:]
+
+    assert stage.calls == 1
+    assert (plain[0], orjson.loads(plain[1])["choices"][0]["message"]["content"]) == ([], "hi")
+    assert (packed[0], gzip.decompress(packed[1])) == (["gzip"], plain[1])
+    assert told(hidden[1]) == told(metered[1]) == "hi"
+    assert (b"usage" in hidden[1], b"usage" in metered[1]) == (False, True)
+    assert seen[1:4] == seen[5:]
+
+
 async def test_who_does_not_take_the_coding_reads_a_running_stream_without() -> None:
     door = asyncio.Event()
     stage = Stage(zipped(streaming(door=door)))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+import asyncio
+from contextlib import suppress
+from functools import lru_cache, partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
-from aiohttp import HttpVersion11, web
+from aiohttp import ClientConnectionResetError, HttpVersion11, web
 from aiohttp.helpers import rfc822_formatted_time
 
 from proxy.ports import UpstreamError
 
 if TYPE_CHECKING:
     from aiohttp.abc import AbstractStreamWriter
+    from aiohttp.http import StreamWriter
 
     from proxy.core.message import Head, Headers
     from proxy.response import Response
@@ -32,10 +35,11 @@ class Reply(web.StreamResponse):
         self._lines = lines
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
-        """Send the head; the body follows, in chunks if its length is not in the head."""
+        """Send the head: with the first piece of the body, or in this turn of the loop if there is
+        none yet. The body follows, in chunks if its length is not in the head."""
         if self.prepared:
             return self._payload_writer
-        writer = self._payload_writer = request.writer
+        writer = self._payload_writer = cast("StreamWriter", request.writer)
         length, framing, most = self._given.get("content-length") or "", "", None
         self._keep_alive = request.keep_alive
         if _bodiless(request, self.status):
@@ -48,11 +52,19 @@ class Reply(web.StreamResponse):
             self._keep_alive = False
         lines = f"{_spelled(self._given.headers)}{self._lines}{framing}"
         new = request.version >= HttpVersion11
-        await writer.write(_start(self._given, lines, new=new, keep=self._keep_alive))
-        writer.length = most  # not earlier: the writer would count the head
+        # Where aiohttp keeps a head, until it has something to send with it.
+        writer._headers_buf = _start(self._given, lines, new=new, keep=self._keep_alive)
+        asyncio.get_running_loop().call_soon(_begin, writer)
+        writer.length = most
         if framing:
             writer.enable_chunking()
         return writer
+
+
+def _begin(writer: AbstractStreamWriter) -> None:
+    """Send the head, if it is not out yet."""
+    with suppress(ClientConnectionResetError):  # whoever writes the body will notice
+        writer.send_headers()
 
 
 class _Sent(web.StreamResponse):
@@ -86,12 +98,16 @@ async def send(request: web.BaseRequest, response: Response) -> web.StreamRespon
         complete = True
     except UpstreamError:
         # Closed without the last chunk, or short of the length: the client sees a cut.
+        _begin(request.writer)
         if request.transport is not None:
             request.transport.close()
     finally:
         if not isinstance(body, bytes):
             await body.aclose()
-        response.report.end(sent, complete=complete)
+        # A turn later: of a crowd that waits for one answer, the last shall not wait for what is
+        # told of the first.
+        end = partial(response.report.end, sent, complete=complete)
+        asyncio.get_running_loop().call_soon(end)
     return reply
 
 
