@@ -113,7 +113,7 @@ class Front:
         )
         if self._storage.link is not None and len(nodes) > 1 and router.prompted:
             self.loops.append(Routes(self._storage.link, router.gossip, self._clock).run)
-        self.loops.append(Watch(nodes, self._clock, self._emit).run)
+        self.loops.append(Watch(nodes, router.lost, self._clock, self._emit).run)
         self._listen(nodes, router)
         return Fleet(
             nodes, self._clock, self._emit, breaker=breaker, overload=overload, router=router

@@ -34,7 +34,8 @@ class Node:
         probe: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
         """`limiter`: how many calls it may have at once; None: 1000. `weight`: how fast it is,
-        beside the others. `probe`: whether it answers now; None: it is not asked that."""
+        beside the others. `probe`: whether it answers now, or raises ConnectionRefusedError; None:
+        it is not asked that."""
         self.name, self.upstream = name, upstream
         self.models = tuple(models)
         self._all = "*" in self.models

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from proxy.core.events import NodeTurned
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from proxy.node import Node
     from proxy.ports import Clock, Emit
@@ -20,10 +20,16 @@ EVERY: Final = 1.0
 class Watch:
     """Probes those nodes that can be probed."""
 
-    def __init__(self, nodes: Sequence[Node], clock: Clock, emit: Emit) -> None:
+    def __init__(
+        self, nodes: Sequence[Node], lost: Callable[[Node], None], clock: Clock, emit: Emit
+    ) -> None:
+        """`lost`: takes those where nobody listens any more, and who begin anew."""
+        self._lost = lost
         self._nodes = tuple(node for node in nodes if node.probe is not None)
         self._clock, self._emit = clock, emit
         self._told = {node.name: "in" for node in nodes}
+        self._gone: set[str] = set()
+        """Of whom that was said since they last answered."""
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -40,10 +46,21 @@ class Watch:
     async def look(self, node: Node) -> None:
         """Probe it once."""
         assert node.probe is not None
-        node.health.probe(answered=await node.probe())
+        answered = refused = False
+        try:
+            answered = await node.probe()
+        except ConnectionRefusedError:
+            refused = True
+        node.health.probe(answered=answered)
         state = node.health.state
         if state == "out":
             node.give_up()
+            if refused and node.name not in self._gone:
+                # Calls go elsewhere now, so that none is refused, which would tell the same.
+                self._gone.add(node.name)
+                self._lost(node)
+        if answered:
+            self._gone.discard(node.name)
         if state != self._told[node.name]:
             self._told[node.name] = state
             self._emit(NodeTurned(node.name, state))

@@ -121,7 +121,7 @@ class Fuzz:
             overload=Overload(queue=30, retry_ratio=100.0, max_attempts=len(NAMES)),
             router=self.router,
         )
-        self.watch = Watch(self.nodes, self.clock, emit)
+        self.watch = Watch(self.nodes, self.router.lost, self.clock, emit)
         self.mending = False
 
     async def probed(self) -> bool:

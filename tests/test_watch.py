@@ -17,6 +17,7 @@ from proxy.node import Node
 from proxy.ports import UpstreamError
 from proxy.watch import EVERY, Watch
 from tests.fakes import Answer, FakeClock, FakeResponse, FakeUpstream, settle
+from tests.gateway import free_port
 
 if TYPE_CHECKING:
     from proxy.core.events import Event
@@ -55,10 +56,16 @@ class Ward:
         self.fleet = Fleet(
             self.nodes, self.clock, self.events.append, overload=overload or Overload()
         )
-        self.watch = Watch(self.nodes, self.clock, self.events.append)
+        self.lost: list[str] = []
+        self.refusing: set[str] = set()
+        self.watch = Watch(
+            self.nodes, lambda node: self.lost.append(node.name), self.clock, self.events.append
+        )
 
     def probe(self, name: str):  # type: ignore[no-untyped-def]  # a closure
         async def asked() -> bool:
+            if name in self.refusing:
+                raise ConnectionRefusedError
             return self.alive[name]
 
         return asked
@@ -123,7 +130,9 @@ async def test_a_trial_that_takes_its_time_is_not_given_up() -> None:
 async def test_nodes_that_are_not_probed_are_left_alone() -> None:
     clock = FakeClock()
 
-    await Watch([Node("a", FakeUpstream(OK))], clock, lambda event: None).run()
+    nodes = [Node("a", FakeUpstream(OK))]
+
+    await Watch(nodes, lambda node: None, clock, lambda event: None).run()
 
 
 async def test_a_long_answer_does_not_prolong_the_trial() -> None:
@@ -342,6 +351,33 @@ async def test_the_second_probe_comes_at_once() -> None:
     assert them.turned() == [("a", "out")]
 
 
+async def test_a_node_where_nobody_listens_holds_nothing_when_it_is_there_again() -> None:
+    """It is said once each time: one probe may be of a moment, and a silent one says nothing."""
+    them = ward(2)
+    them.refusing.add("a")
+    await them.look()
+    assert them.lost == []
+    await them.look(3)
+    assert them.lost == ["a"]
+    them.refusing.clear()
+    await them.look()
+    them.alive["a"] = False
+    await them.look(3)
+    assert them.lost == ["a"]
+    them.refusing.add("a")
+    await them.look(2)
+
+    assert them.lost == ["a", "a"]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+async def test_a_probe_tells_that_nobody_listens(host: str) -> None:
+    probe = Probe(Upstream(name="n", url=f"http://{host}:{free_port()}/v1"))
+
+    with pytest.raises(ConnectionRefusedError):
+        await probe()
+
+
 @pytest.mark.parametrize(
     ("url", "probe", "expected"),
     [
@@ -395,4 +431,5 @@ async def test_any_answer_but_a_servers_error_is_a_sign_of_life(
 
     assert told is alive
     assert asked == [b"GET /alive?x=1 HTTP/1.1\r\n"]
-    assert await probe() is False
+    with pytest.raises(ConnectionRefusedError):
+        await probe()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from contextlib import suppress
+from errno import ECONNREFUSED
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 PATH: Final = "/health"
 """Where vLLM, SGLang and llama.cpp tell; a 404 is an answer too."""
 _TIMEOUT: Final = 0.5
+_REFUSED: Final = f"[Errno {ECONNREFUSED}]"
+"""asyncio makes one error of those of several addresses, and keeps their texts alone."""
 
 
 class Probe:
@@ -31,11 +34,16 @@ class Probe:
         ).encode()
 
     async def __call__(self) -> bool:
-        """Whether it answered in time, and not that it is unwell."""
+        """Whether it answered in time, and not that it is unwell. Raises: ConnectionRefusedError:
+        nobody listens there."""
         try:
             async with asyncio.timeout(_TIMEOUT):
                 return await self._asked()
-        except (OSError, TimeoutError, asyncio.LimitOverrunError, ValueError):
+        except OSError as error:
+            if _REFUSED in str(error):
+                raise ConnectionRefusedError from error
+            return False
+        except (asyncio.LimitOverrunError, ValueError):
             return False
 
     async def _asked(self) -> bool:
