@@ -131,7 +131,8 @@ async def test_after_a_clearance_nothing_is_known_at_once(publisher: Publisher) 
 
 
 async def test_a_killed_engine_begins_anew(publisher: Publisher) -> None:
-    async with listener(publisher) as gateway:
+    """Without a replay that is known with its first batch."""
+    async with listener(publisher, replay=None) as gateway:
         gateway.learn()
         await publisher.publish("stored", blocks=4, times=3)
         await gateway.until(lambda: gateway.told("stored") == 12)
@@ -146,6 +147,39 @@ async def test_a_killed_engine_begins_anew(publisher: Publisher) -> None:
         assert gateway.void() == ["restart"]
         assert gateway.held() == (2 * SIZE, 0)
         assert [one.node for one in gateway.news()] == ["a"]
+
+
+async def test_a_killed_engine_that_says_nothing_yet_has_begun_anew(publisher: Publisher) -> None:
+    """Its replay has nothing of what came last."""
+    async with listener(publisher) as gateway:
+        gateway.learn()
+        await publisher.publish("stored", blocks=4, times=3)
+        await gateway.until(lambda: gateway.told("stored") == 12)
+        publisher.kill()
+        publisher.start()
+        await gateway.until(lambda: gateway.knows() == "cold")
+        assert gateway.held() == (0, 0)
+        gateway.learn()
+        await publisher.publish("stored", blocks=2)
+        await gateway.until(lambda: gateway.held() == (2 * SIZE, 0))
+
+        assert gateway.knows() == "hit"
+        assert gateway.void() == ["restart"]
+        assert [one.node for one in gateway.news()] == ["a"]
+
+
+async def test_a_connection_that_broke_is_no_restart(publisher: Publisher) -> None:
+    """What was published meanwhile is had from the replay, before anything else is."""
+    async with listener(publisher) as gateway:
+        gateway.learn()
+        await publisher.publish("stored", blocks=4)
+        await gateway.until(lambda: gateway.told("stored") == 4)
+        await publisher.publish("stored", blocks=3, sent=False)
+        await publisher.frames(b"kv", b"\x00" * 8, bytes(3 << 20))
+        await gateway.until(lambda: gateway.held() == (7 * SIZE, 0))
+
+        assert gateway.knows() == "hit"
+        assert gateway.void() == []
 
 
 async def test_a_new_life_of_which_the_beginning_was_missed_is_noticed(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import zmq
 import zmq.asyncio
+from zmq.utils.monitor import recv_monitor_message
 
 from proxy.core.blocks import END, Removed, Stored, decoded, number, numbered
 from proxy.core.bucket import full, taken, wait
@@ -36,8 +37,9 @@ _TRUSTED: Final = 8.0
 of order, and what we sent the node is then the better knowledge."""
 _AGAIN: Final = 0.2
 """Seconds from a broken connection to the next."""
-_BREAKS: Final = (
-    zmq.EVENT_DISCONNECTED
+_TURNS: Final = (
+    zmq.EVENT_HANDSHAKE_SUCCEEDED
+    | zmq.EVENT_DISCONNECTED
     | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
     | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
     | zmq.EVENT_HANDSHAKE_FAILED_AUTH
@@ -91,32 +93,50 @@ class Listener:
         while True:
             with (
                 _socket(context, zmq.SUB) as socket,
-                socket.get_monitor_socket(_BREAKS) as breaks,
+                socket.get_monitor_socket(_TURNS) as turns,
             ):
                 try:
-                    await self._listen(context, socket, breaks)
+                    await self._listen(context, socket, turns)
                 finally:
                     socket.disable_monitor()
             await self._clock.sleep(_AGAIN)
 
     async def _listen(
-        self, context: zmq.asyncio.Context, socket: zmq.asyncio.Socket, breaks: zmq.asyncio.Socket
+        self, context: zmq.asyncio.Context, socket: zmq.asyncio.Socket, turns: zmq.asyncio.Socket
     ) -> None:
-        """Until the connection broke, of which `breaks` has a message, and all was taken that had
+        """Until the connection broke, of which `turns` has a message, and all was taken that had
         come by it. The library would connect again, but not after a message that it refuses."""
         socket.subscribe(self._topic)
         socket.connect(self._url)
         poller = zmq.asyncio.Poller()
         poller.register(socket, zmq.POLLIN)
-        poller.register(breaks, zmq.POLLIN)
+        poller.register(turns, zmq.POLLIN)
+        broken = False
         while True:
-            found = dict(await poller.poll())
-            if breaks in found:
-                self._lives.parted()
-                if socket not in found:
-                    return
-            await self._take(context, await socket.recv_multipart())
+            found = dict(await poller.poll(0 if broken else None))
+            if turns in found:
+                told = await recv_monitor_message(turns)
+                broken = broken or told["event"] != zmq.EVENT_HANDSHAKE_SUCCEEDED
+                if broken:
+                    self._lives.parted()
+                elif self._replay and self._lives.due is not None:
+                    await self._found_again(context)
+            elif socket not in found:
+                return
+            if socket in found:
+                await self._take(context, await socket.recv_multipart())
             await asyncio.sleep(0)  # requests come in between, however many wait
+
+    async def _found_again(self, context: zmq.asyncio.Context) -> None:
+        """Its replay tells at once whether it is the engine that it was, and not only its next
+        batch, before which requests would be sent there for what it may have lost."""
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                if await self._replayed(context, self._lives.asked()):
+                    self._note(self._lives.ended())
+        except TimeoutError:
+            self._note(("silent",))
+        self._measure(None)
 
     async def _take(self, context: zmq.asyncio.Context, frames: list[bytes]) -> None:
         told = number(frames[-2]) if len(frames) > 1 else None
@@ -146,7 +166,8 @@ class Listener:
         except TimeoutError:
             self._note(("silent",))
 
-    async def _replayed(self, context: zmq.asyncio.Context, start: int) -> None:
+    async def _replayed(self, context: zmq.asyncio.Context, start: int) -> bool:
+        """From this number on; whether it came to its end."""
         with _socket(context, zmq.DEALER) as socket:
             socket.connect(self._replay)
             await socket.send_multipart([b"", numbered(start)])
@@ -156,10 +177,10 @@ class Listener:
                         frames = await socket.recv_multipart()
                 except TimeoutError:
                     self._note(("silent",))
-                    return
+                    return False
                 told = number(frames[-2]) if len(frames) > 1 else END
                 if told is None or told == END:
-                    return
+                    return told == END
                 self._note(self._lives.replayed(told, decoded(frames[-1])))
                 await asyncio.sleep(0)
 

@@ -41,7 +41,7 @@ class Lives:
         self._seen: OrderedDict[int, float | None] = OrderedDict()
         """Times of the last batches of this life; None: it could not be read."""
         self._rank: int | None = None
-        self._mixed = self._sure = self._history = self._parted = False
+        self._mixed = self._sure = self._history = self._parted = self._told = False
 
     def heard(self, number: int, batch: Batch | None) -> tuple[Word, ...]:
         """One came by the stream; None: it could not be read. After that, what is `behind` may be
@@ -75,11 +75,12 @@ class Lives:
         """A replay is asked for; from which number on. The last one that is known comes again: by
         it the replay shows that it is of the same life."""
         self._history = self.due is None
-        self._sure = False
+        self._sure = self._told = False
         return 0 if self.due is None else self.due - 1
 
     def replayed(self, number: int, batch: Batch | None) -> tuple[Word, ...]:
         """One came by the replay."""
+        self._told = True
         if batch is None:
             return ("garbled",)
         if self._strange(batch):
@@ -101,6 +102,14 @@ class Lives:
                 return ("restart",)
             self._sure, self._parted = True, False
         return ()
+
+    def ended(self) -> tuple[Word, ...]:
+        """The replay after a break is over. It has what came last for as long as a life lasts: if
+        it has nothing at all, a new one began and has not said anything yet."""
+        if self._told or not self._parted or self.due is None:
+            return ()
+        self._die()
+        return ("restart",)
 
     def settled(self, number: int, batch: Batch | None) -> tuple[Word, ...]:
         """No more is to be had of what was before this one, that came by the stream."""

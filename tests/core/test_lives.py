@@ -258,3 +258,47 @@ def test_after_a_break_the_replay_shows_that_nothing_happened() -> None:
     assert lives.stock.held == {GPU: 3}
     assert hear(lives, 3, said(3)) == []
     assert lives.stock.held == {GPU: 4}
+
+
+@pytest.mark.parametrize(
+    ("kept", "expected", "due"),
+    [
+        ([], ("restart",), None),
+        ([(1, said(1))], (), 2),
+        ([(1, said(1)), (2, said(2))], (), 3),
+        # Its last ones are later than ours: of which life they are, the next batch shows.
+        ([(7, said(7))], (), 2),
+    ],
+)
+def test_a_replay_after_a_break_that_has_nothing_is_of_a_new_life(
+    kept: list[tuple[int, Batch]], expected: tuple[str, ...], due: int | None
+) -> None:
+    lives = following(0, 1)
+    lives.parted()
+    assert lives.asked() == 1
+    for one in kept:
+        assert lives.replayed(*one) == ()
+
+    assert lives.ended() == expected
+    assert lives.due == due
+    assert lives.stock.held == ({GPU: due} if due else None)
+
+
+def test_nothing_is_new_without_a_break() -> None:
+    lives, late = following(0, 1), Lives()
+    late.parted()
+    for one in (lives, late):
+        one.asked()
+
+    assert lives.ended() == late.ended() == ()
+    assert hear(late, 0, said(0)) == []
+
+
+def test_the_first_batch_of_a_new_life_that_the_replay_told_of_is_no_second_restart() -> None:
+    lives = following(0, 1)
+    lives.parted()
+    lives.asked()
+    assert lives.ended() == ("restart",)
+
+    assert hear(lives, 0, said(0, life=1)) == []
+    assert lives.stock.held == {GPU: 1}
