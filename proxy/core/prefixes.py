@@ -6,6 +6,7 @@ Soft state: a wrong entry costs a prefill, never an answer.
 from __future__ import annotations
 
 from collections import OrderedDict
+from math import gcd
 from typing import TYPE_CHECKING, Final
 
 from proxy.core.prefix import MOST
@@ -24,7 +25,8 @@ _STEP: Final = 0.1
 """By which a node's capacity is corrected each time it kept less, or more, than was thought. The
 first guess is off by much, and what is far too large costs the slowest answers."""
 _SLACK: Final = 256
-"""Tokens by which a report may differ from what was thought: engines keep whole blocks."""
+"""Tokens by which a report may differ from what was thought; or a block, if that is more: engines
+keep whole ones."""
 LOST: Final = 8
 """Reports in a row of nothing, where much was held, after which a node counts as restarted. A few
 say no more than that old prompts were driven out whole."""
@@ -46,6 +48,7 @@ class Held:
         "counted",
         "epoch",
         "estimated",
+        "grain",
         "lost",
         "room",
         "tokens",
@@ -62,6 +65,8 @@ class Held:
         self.lost = 0
         self.room = 0
         """Tokens that it has room for, by its own count; 0: it does not say."""
+        self.grain = 0
+        """Of what it said that it had kept, the common divisor: soon the size of its blocks."""
         self.estimated = self.counted = 1.0
         """The same prompts in our tokens, and in its own."""
 
@@ -140,12 +145,14 @@ class Prefixes:
         """The node says what share of the prompt it had kept: `cached` in [0, 1], where the first
         `expected` boundaries were thought to be there when it was asked. `counted`: tokens of the
         prompt as the node counts them; 0: it does not say."""
-        held = self._held[name]
+        held, slack = self._held[name], float(_SLACK)
         if counted:
             self._measure(held, chain[-1].tokens, counted)
+            held.grain = gcd(held.grain, round(cached * min(counted, MOST)))
+            slack = max(slack, held.grain / counted * chain[-1].tokens)
         tokens = cached * chain[-1].tokens
         thought = chain[expected - 1].tokens if expected else 0
-        if tokens < thought - _SLACK:
+        if tokens < thought - slack:
             self._correct(held, 1 - _STEP)
             held.lost = held.lost + 1 if tokens < 1 else 0
             if held.lost >= LOST:
@@ -153,7 +160,7 @@ class Prefixes:
                 self.forget(name)
                 self.put(name, chain)
         else:
-            if thought > _SLACK:
+            if thought > slack:
                 held.lost = 0
             # Up to the next boundary more is no surprise: what another prompt has in common with
             # this one ends where it likes. That boundary itself was thought to be gone.

@@ -494,3 +494,50 @@ def test_a_room_is_told_in_the_nodes_own_tokens() -> None:
     assert prefixes.stats("a")[2] == pytest.approx(200_000, rel=0.01)
     prefixes.report("a", chain("x", size=5000), 0, 0.0, 10**400)
     assert prefixes.stats("a")[2] == 100_000 / 16
+
+
+TURNS = ((0, 569), (512, 614), (512, 659), (512, 705), (512, 756), (512, 844), (1024, 1101))
+"""Tokens kept and in all, of the turns of a conversation, as vLLM 0.32 says it that keeps blocks of
+512 tokens. Nothing was dropped between them."""
+
+
+def conversation(prefixes: Prefixes, turns: Sequence[tuple[int, int]], ratio: float = 1.5) -> None:
+    """Each turn adds to the prompt; we count `ratio` tokens for each of the node's."""
+    asked: Chain = ()
+    for kept, total in turns:
+        expected = len(asked)
+        asked = (*asked, Boundary(f"{total}".encode(), round(ratio * total)))
+        prefixes.put("a", asked)
+        prefixes.report("a", asked, expected, kept / total, total)
+
+
+def test_a_part_of_a_block_that_is_not_kept_says_nothing_of_the_room() -> None:
+    prefixes = known(capacity=100_000)
+    conversation(prefixes, TURNS)
+
+    assert prefixes.stats("a")[2] == 100_000
+
+
+def test_a_block_that_is_not_kept_does() -> None:
+    prefixes = known(capacity=100_000)
+    conversation(prefixes, [*TURNS, (512, 1300)])
+
+    assert prefixes.stats("a")[2] == pytest.approx(90_000)
+
+
+def test_a_node_that_keeps_single_tokens_is_taken_at_its_word() -> None:
+    """As llama.cpp does it: 300 tokens less are not there any more."""
+    prefixes = known(capacity=100_000)
+    conversation(prefixes, [(0, 569), (569, 614), (614, 659), (659, 1200), (900, 1300)], 1.0)
+
+    assert prefixes.stats("a")[2] == pytest.approx(90_000)
+
+
+def test_a_node_that_keeps_large_blocks_is_not_lost_by_prompts_that_fill_none() -> None:
+    prefixes = known()
+    conversation(prefixes, TURNS)
+    for number in range(2 * LOST):
+        asked = chain(f"short {number}", size=600)
+        prefixes.report("a", asked, 1, 0.0, 400)
+
+    assert prefixes.stats("a")[2:] == (ENDLESS, 0)
