@@ -19,6 +19,7 @@ from proxy.front import listening
 from proxy.node import Node
 from proxy.router import Router
 from proxy.wish import Wish
+from tests import vllm
 from tests.fakes import FakeUpstream
 from tests.gateway import free_port
 from tests.publisher import SIZE, Publisher
@@ -128,6 +129,22 @@ async def test_after_a_clearance_nothing_is_known_at_once(publisher: Publisher) 
 
         assert gateway.void() == ["cleared"]
         assert [one.node for one in gateway.news()] == ["a"]
+
+
+async def test_what_a_real_vllm_published_is_followed(publisher: Publisher) -> None:
+    """Emptied, and then full, it has room for the five blocks that it was given."""
+    async with listener(publisher, replay=None) as gateway:
+        gateway.learn()
+        await publisher.frames(*vllm.frames(0))
+        await gateway.until(lambda: gateway.held() == (vllm.BLOCK, 0))
+        assert gateway.knows() == "hit"
+        for number in range(1, len(vllm.BATCHES)):
+            await publisher.frames(*vllm.frames(number))
+        await gateway.until(lambda: gateway.told("removed") == 2)
+
+        assert gateway.held() == (4 * vllm.BLOCK, 5 * vllm.BLOCK)
+        assert gateway.void() == ["cleared"]
+        assert gateway.knows() == "cold"
 
 
 async def test_a_killed_engine_begins_anew(publisher: Publisher) -> None:

@@ -147,8 +147,7 @@ class Prefixes:
         prompt as the node counts them; 0: it does not say."""
         held, slack = self._held[name], float(_SLACK)
         if counted:
-            self._measure(held, chain[-1].tokens, counted)
-            held.grain = gcd(held.grain, round(cached * min(counted, MOST)))
+            self._measure(held, chain[-1].tokens, min(counted, MOST), cached)
             slack = max(slack, held.grain / counted * chain[-1].tokens)
         tokens = cached * chain[-1].tokens
         thought = chain[expected - 1].tokens if expected else 0
@@ -204,10 +203,11 @@ class Prefixes:
             held.capacity = min(most, max(least, held.capacity * factor))
             self._trim(held)
 
-    def _measure(self, held: Held, estimated: int, counted: int) -> None:
+    def _measure(self, held: Held, estimated: int, counted: int, cached: float) -> None:
         part = held.part
+        held.grain = gcd(held.grain, round(cached * counted))
         held.estimated += estimated
-        held.counted += min(counted, MOST)
+        held.counted += counted
         if held.counted > _MEASURED:
             held.estimated, held.counted = held.estimated / 2, held.counted / 2
         if held.room:

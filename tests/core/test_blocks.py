@@ -20,6 +20,7 @@ from proxy.core.blocks import (
     number,
     numbered,
 )
+from tests import vllm
 
 pack = msgspec.msgpack.encode
 GPU = ("GPU", 0)
@@ -83,6 +84,27 @@ def batch(*events: Any) -> bytes:
 )
 def test_an_event_is_read(event: Any, expected: object) -> None:
     assert decoded(batch(event)) == Batch(7.5, 0, (expected,))  # type: ignore[arg-type]
+
+
+def test_what_a_real_vllm_published_is_read() -> None:
+    """Its batches are arrays, of events as maps."""
+    told = [decoded(one) for one in vllm.BATCHES]
+    kinds = [[type(change) for change in one.changes] for one in told if one is not None]
+    stored = [c for one in told if one for c in one.changes if isinstance(c, Stored)]
+    removed = [c for one in told if one for c in one.changes if isinstance(c, Removed)]
+
+    assert kinds == [
+        [Stored],
+        [Cleared, Stored],
+        [Stored],
+        [Stored],
+        [Removed, Removed, Stored],
+    ]
+    assert {(one.where, one.size) for one in stored} == {(GPU, vllm.BLOCK)}
+    assert [len(one.blocks) for one in stored] == [1, 1, 2, 2, 1]
+    assert {one.where for one in removed} == {GPU}
+    known = {block for one in stored for block in one.blocks}
+    assert known > {block for one in removed for block in one.blocks}
 
 
 @pytest.mark.parametrize(

