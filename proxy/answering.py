@@ -34,6 +34,7 @@ class Answering:
         clock: Clock,
         emit: Emit,
     ) -> None:
+        """`asked`: when, in monotonic seconds."""
         self.head: Head = response.head
         self.node = place.node.name
         self.why = Why(place.route.reason, place.route.cached)
@@ -43,19 +44,25 @@ class Answering:
         """What the answer says it cost, set by who read it; told when it is closed."""
         self.reserved = 0
         """Tokens that its tenant was charged before they were counted."""
-        self._response = response
+        self._response, self._place, self._asked = response, place, asked
         self._chunks = response.__aiter__()
-        self._place = place
-        self._asked = asked
         self._head_at = clock.mono()
         self._first: float | None = None
         self._clock, self._emit = clock, emit
         self._open = True
-        self._failed = self._whole = False
+        self._failed = self._whole = self._frozen = self._stream = False
+        self._next: bytes | None = None
         readable = place.route.routed and not self.head.get("content-encoding")
         self._edge = b"" if readable else None
         """The first and the last bytes; None: nobody asks what they say of usage."""
         self._unwell(self.head.status)
+        place.node.outstanding.begun(self._freeze, place.elsewhere)
+
+    def streams(self, begun: bytes | None) -> None:
+        """It comes token by token. `begun`: its first bytes, where they are here."""
+        self._stream, self._next = True, begun
+        if begun is not None:
+            self._begun()
 
     @property
     def seconds(self) -> float:
@@ -66,16 +73,16 @@ class Answering:
         return self
 
     async def __anext__(self) -> bytes:
-        try:
-            chunk = await self._chunks.__anext__()
-        except StopAsyncIteration:
-            self._ended()
-            raise
-        except UpstreamError as error:
-            self._failed = True
-            self._place.judge("failure", self._waited())
-            self._emit(UpstreamFailed(self.node, error.kind))
-            raise
+        chunk, self._next = self._next, None
+        if chunk is None:
+            try:
+                chunk = await self._chunks.__anext__()
+            except StopAsyncIteration:
+                self._ended()
+                raise
+            except UpstreamError as error:
+                raise self._broken(error) from error
+        self._place.node.outstanding.heard += 1
         if self._first is None:
             self._begun()
         if self._edge is not None:
@@ -86,6 +93,7 @@ class Answering:
         if not self._open:
             return
         self._open = False
+        self._place.node.outstanding.ended(self._freeze)
         try:
             await self._response.aclose()
         finally:  # not before: the node is busy with it until then
@@ -100,6 +108,21 @@ class Answering:
             )
         )
 
+    async def _freeze(self) -> None:
+        """No more will come of its node. Whoever reads it meets its end."""
+        self._frozen = True
+        await self._response.aclose()
+
+    def _broken(self, error: UpstreamError) -> UpstreamError:
+        """As which error its reader is to meet its end."""
+        self._failed = True
+        if self._frozen:
+            told = f"upstream {self.node} fell silent, and answers no probes"
+            error = UpstreamError(self.node, "frozen", told)
+        self._place.judge("failure", self._waited())
+        self._emit(UpstreamFailed(self.node, error.kind))
+        return error
+
     def _unwell(self, status: int) -> None:
         if status >= 500:
             self._place.judge("failure", self._head_at - self._asked)
@@ -113,6 +136,9 @@ class Answering:
         if self.head.status < 300:
             media = (self.head.get("content-type") or "").partition(";")[0]
             self._place.flows(media, self._first - self._asked)
+            if self._stream:
+                pace = self._place.node.outstanding.pace
+                pace.took(self._place.route.ahead, self._first - self._asked)
 
     def _ended(self) -> None:
         self._whole = True
@@ -131,6 +157,18 @@ class Answering:
         """Seconds to the first byte, or, of an answer without any, to its head."""
         first = self._head_at if self._first is None else self._first
         return first - self._asked
+
+
+async def first(response: UpstreamResponse) -> bytes | None:
+    """The first bytes of an answer, once they are here; None: it has none. Raises: UpstreamError;
+    it is closed then."""
+    try:
+        return await anext(aiter(response))
+    except StopAsyncIteration:
+        return None
+    except BaseException:
+        await response.aclose()
+        raise
 
 
 async def skimmed(response: UpstreamResponse) -> bytes:

@@ -80,6 +80,9 @@ class Upstream(_Table, frozen=True):
     probe: Annotated[str, msgspec.Meta(pattern="^(auto|/.*)?$")] = "auto"
     """The path that is asked each second whether the node lives, where several nodes are there;
     auto: /health of nodes by http, none of those by https; empty: none."""
+    frozen_timeout: Duration = Duration(10)
+    """How long nothing may come of a node, no answer to a probe either, until the answers that it
+    has begun are ended, where another could be asked; 0: `idle_timeout` alone ends them."""
     events: Annotated[str, msgspec.Meta(pattern=_ENDPOINT)] = ""
     """Where its engine publishes what becomes of its cache's blocks, over ZeroMQ: tcp://host:port
     or ipc:///path; empty: it is not listened to."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from math import inf
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from proxy.answering import Answering
+from proxy.answering import Answering, first
 from proxy.config import Breaker, Overload
 from proxy.core.budget import Budget
 from proxy.core.errors import UNWELL
@@ -38,6 +39,16 @@ _RESTING: Final = frozenset((429, 503, 529))
 _LONGEST: Final = 256
 """Characters by which models are told apart: what is remembered of them may not be as long as a
 client likes."""
+
+
+class _Errand(NamedTuple):
+    """What nodes are asked."""
+
+    build: Callable[[Node], Call]
+    repeatable: bool
+    stream: bool
+    """Whether the answer comes token by token, so that its first byte tells of the prompt only."""
+
 
 _BREAKER: Final = Breaker()
 _OVERLOAD: Final = Overload()
@@ -102,6 +113,7 @@ class Fleet:
         sticky: bool = False,
         tenant: bytes = b"",
         prompt: Prompt | None = None,
+        stream: bool = False,
     ) -> Answering:
         """The answer of the node that serves `model` and is chosen by the routing policy, by this
         `prompt`; `sticky`: of the first one, since files, batches and other state lie where they
@@ -110,23 +122,24 @@ class Fleet:
         Where a node cannot be reached, breaks off before its first byte, or answers that it is
         unwell, others are asked, each once. What is not `repeatable`, an upload that was begun or
         an operation that may not be done twice, goes to another node only where the first never saw
-        it; what is `sticky` only where the first gave no answer at all.
+        it; what is `sticky` only where the first gave no answer at all. Of a `stream` the first
+        byte is the first of its body: engines send the head before they have computed anything, and
+        where another node could be asked it waits here for what follows.
 
         Raises: NoNodeError, UpstreamError (the last node's, or kind `overload`).
         """
-        able = tuple([node for node in self.nodes if model is None or node.serves(model)])
+        able = tuple([node for node in self.nodes if node.serves(model)])
         if not able:
             raise NoNodeError(model or "")
         self._budget.asked(self._clock.mono())
         named = None if model is None else model[:_LONGEST]
         wish, attempts = Wish(able, named, tenant, sticky, prompt), self._attempts
-        place = await self._gate.enter(wish)
+        place, errand = await self._gate.enter(wish), _Errand(build, repeatable, stream)
         while True:
             attempts -= 1
             wish = wish.without(*([place.node] if attempts else wish.nodes))
-            outcome, further = await self._asked(place, build, repeatable, wish), None
-            if wish.nodes:
-                further = await self._further(outcome, wish, repeatable)
+            outcome = await self._asked(place, errand, wish)
+            further = await self._further(outcome, wish, repeatable) if wish.nodes else None
             if further is None:
                 break
             place = further
@@ -136,28 +149,35 @@ class Fleet:
         return outcome
 
     async def _sent(
-        self, node: Node, build: Callable[[Node], Call], repeatable: bool, rest: Wish
-    ) -> UpstreamResponse:
-        """Its answer; asked twice where it had closed an idle connection just as it was used. Where
+        self, place: Place, errand: _Errand, rest: Wish
+    ) -> tuple[UpstreamResponse, bytes | None]:
+        """Its answer; of a stream that another node could still give, its first bytes too. Where
         the `rest` has no node that is well, it is waited for whatever its probes say."""
-        async with node.waited_for(partial(self._gate.hopeful, rest)):
-            if repeatable:
-                try:
-                    return await node.upstream.send(build(node))
-                except UpstreamError as error:
-                    if error.kind != "reused":
-                        raise
-                self._emit(Retried(allowed=True))
-            return await node.upstream.send(build(node))
+        calls, movable = place.node.outstanding, errand.repeatable and not rest.sticky
+        allowed = calls.pace.allowed(place.route.ahead) if errand.stream else inf
+        async with calls.waited_for(partial(self._gate.hopeful, rest), allowed):
+            response = await self._answered(place.node, errand)
+            calls.heard += 1
+            held = errand.stream and movable and rest.nodes and response.head.status < 300
+            return response, await first(response) if held else None
 
-    async def _asked(
-        self, place: Place, build: Callable[[Node], Call], repeatable: bool, rest: Wish
-    ) -> Answering | UpstreamError:
+    async def _answered(self, node: Node, errand: _Errand) -> UpstreamResponse:
+        """Asked twice where it had closed an idle connection just as it was used."""
+        if errand.repeatable:
+            try:
+                return await node.upstream.send(errand.build(node))
+            except UpstreamError as error:
+                if error.kind != "reused":
+                    raise
+            self._emit(Retried(allowed=True))
+        return await node.upstream.send(errand.build(node))
+
+    async def _asked(self, place: Place, errand: _Errand, rest: Wish) -> Answering | UpstreamError:
         node, asked = place.node, self._clock.mono()
         try:
             await place.route.turn()
             asked = self._clock.mono()
-            response = await self._sent(node, build, repeatable, rest)
+            response, begun = await self._sent(place, errand, rest)
         except UpstreamError as error:
             self._emit(UpstreamFailed(node.name, error.kind))
             place.judge("failure", self._clock.mono() - asked)
@@ -175,7 +195,10 @@ class Fleet:
         head = response.head
         if head.status == 429 or (head.status in _RESTING and head.get("retry-after")):
             place.rest(pause(head, self._clock.now()))
-        return Answering(response, place, asked, self._clock, self._emit)
+        answer = Answering(response, place, asked, self._clock, self._emit)
+        if errand.stream:
+            answer.streams(begun)
+        return answer
 
     async def _further(
         self, outcome: Answering | UpstreamError, wish: Wish, repeatable: bool

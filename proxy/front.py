@@ -140,6 +140,7 @@ class Front:
             ask_usage=table.ask_usage,
             limiter=Limiter(most, least=overload.min_concurrency, adaptive=overload.adaptive),
             probe=Probe(table) if len(self._config.upstream) > 1 and probed(table) else None,
+            frozen=float(table.frozen_timeout),
             weight=table.weight,
             zone=table.zone,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -34,8 +35,9 @@ class Place:
     def __init__(self, gate: Gate, node: Node, wish: Wish, call: Pass | None, route: Route) -> None:
         self.node = node
         self.route = route
-        self._gate = gate
-        self._wish = wish
+        self.elsewhere = partial(gate.elsewhere, wish, node)
+        """Whether another node that is well could answer such a call."""
+        self._gate, self._wish = gate, wish
         self._call = call
         self._trial = node.health.begin()
         self._open = True
@@ -50,8 +52,7 @@ class Place:
     def flows(self, media: str, seconds: float) -> None:
         """A good answer began to arrive, after so many seconds: that is enough for a trial."""
         self.node.health.end(self._trial, "success")
-        kind = f"{self._wish.model} {media}"
-        self._gate.flows(self.node, self._call, kind, seconds)
+        self._gate.flows(self.node, self._call, f"{self._wish.model} {media}", seconds)
 
     def refused(self) -> None:
         """The node has more calls than it can take."""
@@ -133,6 +134,10 @@ class Gate:
     def hopeful(self, wish: Wish) -> bool:
         """Whether one of the nodes is well, as far as probes and breakers tell."""
         return any(node.health.state != "out" for node in self._able(wish))
+
+    def elsewhere(self, wish: Wish, node: Node) -> bool:
+        able = [one for one in self._nodes if one is not node and one.serves(wish.model)]
+        return self.hopeful(replace(wish, nodes=tuple(able)))
 
     def rest(self, node: Node, wish: Wish, seconds: float) -> None:
         """The node asked the sender to leave it alone for so long."""

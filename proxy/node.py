@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from proxy.core.health import Health
 from proxy.core.limiter import Limiter
+from proxy.outstanding import Outstanding
 from proxy.ports import UpstreamError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
+    from proxy.core.health import Sign
     from proxy.ports import Upstream
 
 
@@ -31,42 +33,26 @@ class Node:
         limiter: Limiter | None = None,
         weight: float = 1.0,
         zone: str = "local",
-        probe: Callable[[], Awaitable[bool]] | None = None,
+        probe: Callable[[], Awaitable[Sign]] | None = None,
+        frozen: float = 0.0,
     ) -> None:
         """`limiter`: how many calls it may have at once; None: 1000. `weight`: how fast it is,
-        beside the others. `probe`: whether it answers now, or raises ConnectionRefusedError; None:
-        it is not asked that."""
-        self.name, self.upstream = name, upstream
+        beside the others. `probe`: whether it answers now; None: it is not asked that. `frozen`:
+        seconds of silence after which no answer goes on any more; 0: however long."""
+        self.name, self.upstream, self.ask_usage = name, upstream, ask_usage
         self.models = tuple(models)
         self._all = "*" in self.models
         self.credential = credential
         """Sent instead of the client's own; None: the client's."""
-        self.ask_usage = ask_usage
         self.limiter = limiter or Limiter(1000)
         self.weight, self.zone = weight, zone
-        self.running = 0
-        self.queued = 0.0
+        self.running, self.queued = 0, 0.0
         """Tokens of prompts that it has yet to compute."""
         self.probe = probe
+        self.outstanding = Outstanding(name, frozen=frozen)
         self.health = Health(probed=probe is not None)
         self.shadow: Callable[[], None] | None = None
         """Ends the shadow call that it computes just now."""
-        self._silent: dict[asyncio.Timeout, Callable[[], bool]] = {}
-        """What it has not begun to answer, and whether another could."""
-
-    @asynccontextmanager
-    async def waited_for(self, elsewhere: Callable[[], bool]) -> AsyncIterator[None]:
-        """Until its answer begins, or it is given up, which it is only if there is hope
-        `elsewhere`. Raises: UpstreamError, kind `ejected`."""
-        try:
-            async with asyncio.timeout(None) as limit:
-                self._silent[limit] = elsewhere
-                try:
-                    yield
-                finally:
-                    self._silent.pop(limit, None)
-        except TimeoutError:
-            raise UpstreamError(self.name, "ejected", "it answers no probes") from None
 
     @asynccontextmanager
     async def shadowed(
@@ -97,16 +83,9 @@ class Node:
             kind = "interrupted" if interrupted else "timeout"
             raise UpstreamError(self.name, kind, "the shadow call was given up") from None
 
-    def give_up(self) -> None:
-        """Wait no longer for what it has not begun to answer and another node could."""
-        now = asyncio.get_running_loop().time()
-        for limit, elsewhere in list(self._silent.items()):
-            if elsewhere():
-                del self._silent[limit]  # once: its end may take longer than until the next probe
-                limit.reschedule(now)
-
-    def serves(self, model: str) -> bool:
-        return self._all or any(fnmatchcase(model, glob) for glob in self.models)
+    def serves(self, model: str | None) -> bool:
+        """Whether it is asked for it; None: for what is about no model."""
+        return model is None or self._all or any(fnmatchcase(model, glob) for glob in self.models)
 
     @property
     def free(self) -> bool:

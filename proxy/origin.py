@@ -124,9 +124,8 @@ class Origin:
             prompt = None if sticky else await self._prompt(arrival, request, body)
             if self._warmer is not None and prompt is not None:
                 self._warmer.coming(prompt)
-            upstream = await self._fleet.send(
-                request.model, build, sticky=sticky, tenant=tenant, prompt=prompt
-            )
+            send = partial(self._fleet.send, request.model, build, stream=request.stream)
+            upstream = await send(sticky=sticky, tenant=tenant, prompt=prompt)
         except BaseException:
             quotas.settle(tenant, reserved, 0)
             raise

@@ -47,9 +47,10 @@ class UpstreamError(Exception):
 
     `kind` is connect (it never saw the request), reused (a connection that had carried another
     request ended before any byte of an answer), timeout, protocol, cut, ejected (it had not begun
-    to answer, and answers no probes any more), status (an answer that is worse than none), gone
-    (another gateway that had asked for us), stranger (one that does not talk to us), or overload
-    (nobody was asked: every node has all it can take, or is left alone after failures).
+    to answer, and answers no probes any more), frozen (it had begun), status (an answer that is
+    worse than none), gone (another gateway that had asked for us), stranger (one that does not talk
+    to us), or overload (nobody was asked: every node has all it can take, or is left alone after
+    failures).
     """
 
     def __init__(

@@ -49,6 +49,8 @@ class Route:
         """Whether what the node reports is of use."""
         self._queued = total - self.cached
         pick.node.queued += self._queued
+        self.ahead = pick.node.queued + router.gossip.load(pick.node).queued
+        """Tokens that the node has to compute before it can answer, these among them."""
         self._lead = router.prefills.begin(pick)
         self._epoch = router.prefixes.epoch(pick.node.name)
 

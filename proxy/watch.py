@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from proxy.core.events import NodeTurned
+from proxy.core.events import NodeSuspected, NodeTurned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 EVERY: Final = 1.0
 """Seconds between two probes of a node; after the first that fails the second comes at once."""
+_SOONEST: Final = 0.2
+"""Seconds after a probe before a late first byte brings the next: many may be late at a time."""
 
 
 class Watch:
@@ -30,6 +34,10 @@ class Watch:
         self._told = {node.name: "in" for node in nodes}
         self._gone: set[str] = set()
         """Of whom that was said since they last answered."""
+        self._resting: dict[str, _Rest] = {}
+        """Nodes that have no probe on its way."""
+        for node in self._nodes:
+            node.outstanding.late = partial(self.late, node)
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -41,30 +49,58 @@ class Watch:
         while True:
             await self.look(node)
             if not node.health.doubted:
-                await self._clock.sleep(EVERY)
+                await self._rest(node)
+
+    async def _rest(self, node: Node) -> None:
+        """Until the next probe, which comes sooner where a first byte is late."""
+        begun = asyncio.get_running_loop().time()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(None) as limit:
+                self._resting[node.name] = _Rest(limit, begun + _SOONEST)
+                try:
+                    await self._clock.sleep(EVERY)
+                finally:
+                    self._resting.pop(node.name, None)
+
+    def late(self, node: Node) -> None:
+        """A first byte is late, and nothing else came of the node: it is probed at once, unless it
+        is being probed, or was a moment ago."""
+        if node.health.state == "out" or (rest := self._resting.pop(node.name, None)) is None:
+            return
+        node.health.suspect()
+        self._emit(NodeSuspected(node.name))
+        rest.limit.reschedule(max(rest.soonest, asyncio.get_running_loop().time()))
 
     async def look(self, node: Node) -> None:
         """Probe it once."""
         assert node.probe is not None
-        answered = refused = False
-        try:
-            answered = await node.probe()
-        except ConnectionRefusedError:
-            refused = True
-        node.health.probe(answered=answered)
-        state = node.health.state
-        if state == "out":
-            node.give_up()
-            if refused and node.name not in self._gone:
+        health, calls = node.health, node.outstanding
+        heard = calls.heard
+        sign = await node.probe()
+        if sign == "silent" and calls.heard != heard:
+            sign = "alive"  # too busy for a probe, but not for others
+        health.probe(sign, mono=self._clock.mono(), heard=calls.heard)
+        if health.state == "out":
+            calls.give_up()
+            await calls.silent_for(health.silence)
+            if sign == "refused" and node.name not in self._gone:
                 # Calls go elsewhere now, so that none is refused, which would tell the same.
                 self._gone.add(node.name)
                 self._lost(node)
-        if answered:
+        if sign == "alive":
             self._gone.discard(node.name)
-        if state != self._told[node.name]:
-            self._told[node.name] = state
-            self._emit(NodeTurned(node.name, state))
+        if health.state != self._told[node.name]:
+            self._told[node.name] = health.state
+            self._emit(NodeTurned(node.name, health.state))
 
     def __repr__(self) -> str:
         out = [node.name for node in self._nodes if node.health.state == "out"]
         return f"<Watch {len(self._nodes)} nodes, out: {' '.join(out) or 'none'}>"
+
+
+class _Rest(NamedTuple):
+    """The time between two probes."""
+
+    limit: asyncio.Timeout
+    soonest: float
+    """When it may end, by the loop's clock."""

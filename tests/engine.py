@@ -2,6 +2,7 @@
 rest at a set rate one prompt after the other, and says how much it had kept.
 
     python -m tests.engine --port N [--rate TOKENS_PER_SECOND] [--blocks N] [--decode SECONDS]
+                           [--eager]
 
 A token is 4 bytes, a block 128 tokens. The least recently used blocks are dropped, the end of a
 prompt first, as vLLM and SGLang do it.
@@ -69,16 +70,19 @@ def _chain(prompt: bytes) -> list[bytes]:
 class Engine:
     """Answers chat completions."""
 
-    def __init__(self, rate: float, blocks: int, decode: float, batch: int, health: int) -> None:
-        self._rate, self._decode = rate, decode
-        self._blocks, self._health = Blocks(blocks), health
-        self._turn = asyncio.Semaphore(batch)
+    def __init__(self, args: argparse.Namespace) -> None:
+        self._rate, self._decode, self._eager = args.rate, args.decode, args.eager
+        self._blocks, self._health = Blocks(args.blocks), 500 if args.unwell else 200
+        self._turn = asyncio.Semaphore(args.batch)
         self.calls = self.asked = self.computed = 0
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         self.calls += 1
         asked = orjson.loads(await request.read())
         prompt = b"".join(orjson.dumps([m["role"], m["content"]]) for m in asked["messages"])
+        stream = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        if self._eager and asked.get("stream"):
+            await stream.prepare(request)
         async with self._turn:
             cached = self._blocks.held(prompt)
             self.asked += len(prompt) // TOKEN
@@ -91,15 +95,16 @@ class Engine:
             "prompt_tokens_details": {"cached_tokens": cached},
         }
         if asked.get("stream"):
-            return await self._streamed(request, usage)
+            return await self._streamed(request, stream, usage)
         await asyncio.sleep(self._decode)
         message = {"role": "assistant", "content": f"from {os.getpid()}"}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         return web.json_response({"model": asked["model"], "choices": [choice], "usage": usage})
 
-    async def _streamed(self, request: web.Request, usage: dict[str, Any]) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
-        await response.prepare(request)
+    async def _streamed(
+        self, request: web.Request, response: web.StreamResponse, usage: dict[str, Any]
+    ) -> web.StreamResponse:
+        await response.prepare(request)  # nothing, where it was before
         said = {"index": 0, "delta": {"content": f"from {os.getpid()}"}, "finish_reason": None}
         await response.write(_event({"choices": [said]}))
         await asyncio.sleep(self._decode)
@@ -129,8 +134,9 @@ def main() -> None:
     parser.add_argument("--decode", type=float, default=0.0)
     parser.add_argument("--batch", type=int, default=1, help="prompts computed side by side")
     parser.add_argument("--unwell", action="store_true", help="probes fail, prompts do not")
+    parser.add_argument("--eager", action="store_true", help="streams' heads come at once")
     args = parser.parse_args()
-    engine = Engine(args.rate, args.blocks, args.decode, args.batch, 500 if args.unwell else 200)
+    engine = Engine(args)
     app = web.Application(client_max_size=1 << 26)
     app.router.add_post("/v1/chat/completions", engine.complete)
     app.router.add_get("/stats", engine.stats)

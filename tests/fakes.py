@@ -167,6 +167,7 @@ class FakeResponse:
         self.node = node
         self._pieces = iter(answer.pieces)
         self._closed: Callable[[], None] | None = closed
+        self._waiting: asyncio.Timeout | None = None
 
     def __aiter__(self) -> Self:
         return self
@@ -177,12 +178,24 @@ class FakeResponse:
                 case bytes():
                     return piece
                 case asyncio.Event():
-                    await piece.wait()
+                    await self._until(piece)
                 case Exception():
                     raise piece
         raise StopAsyncIteration
 
+    async def _until(self, piece: asyncio.Event) -> None:
+        """Raises: UpstreamError, where it is closed meanwhile."""
+        try:
+            async with asyncio.timeout(None) as self._waiting:
+                await piece.wait()
+        except TimeoutError:
+            raise UpstreamError(self.node, "cut", "it was closed") from None
+        finally:
+            self._waiting = None
+
     async def aclose(self) -> None:
+        if self._waiting is not None:
+            self._waiting.reschedule(asyncio.get_running_loop().time())
         closed, self._closed = self._closed, None
         if closed is not None:
             closed()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,8 +12,11 @@ from proxy.core.events import Retried, Shed, UpstreamAnswered, UpstreamFailed
 from proxy.core.message import Call
 from proxy.node import Node
 from proxy.ports import UpstreamError
-from tests.fakes import Answer, FakeUpstream, settle
+from tests.fakes import EVENTS, Answer, FakeUpstream, settle
 from tests.yard import OK, Yard, failing, held, read, saying
+
+if TYPE_CHECKING:
+    from tests.fakes import Piece
 
 UNWELL = [429, 500, 502, 503, 504, 529]
 
@@ -232,3 +236,83 @@ async def test_what_may_not_be_done_twice_is_not_repeated_on_a_new_connection() 
     with pytest.raises(UpstreamError):
         await yard.send(repeatable=False)
     assert yard.calls() == [1, 0]
+
+
+def streaming(*pieces: Piece) -> Answer:
+    return Answer(pieces, headers=EVENTS)
+
+
+@pytest.mark.parametrize("kind", ["cut", "protocol"])
+async def test_a_stream_that_breaks_off_before_its_first_byte_goes_to_another_node(
+    kind: str,
+) -> None:
+    yard = Yard(FakeUpstream(streaming(failing(kind))), FakeUpstream(streaming(b"data: 1\n\n")))
+    answer = await yard.send(stream=True)
+
+    assert (answer.node, answer.why.reason) == ("b", "failover")
+    assert await read(answer) == b"data: 1\n\n"
+    assert yard.told(UpstreamFailed) == [UpstreamFailed("a", kind)]
+    assert yard.running() == [0, 0]
+    assert [one.answering for one in yard.upstreams] == [0, 0]
+
+
+async def test_a_stream_that_breaks_off_after_its_first_byte_does_not() -> None:
+    yard = Yard(FakeUpstream(streaming(b"data: 1\n\n", failing("cut"))), FakeUpstream(OK))
+    answer = await yard.send(stream=True)
+    with pytest.raises(UpstreamError, match="it failed"):
+        await read(answer)
+
+    assert yard.calls() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "asked", [{"stream": False}, {"repeatable": False}, {"sticky": True}, {"model": None}]
+)
+async def test_what_may_not_move_has_its_head_at_once(asked: dict[str, Any]) -> None:
+    """So has the stream of the only node, or of the last that may be asked."""
+    door = asyncio.Event()
+    yard = Yard(FakeUpstream(streaming(door, b"ok")), FakeUpstream(OK))
+    answer = await yard.send(**{"stream": asked.get("model", "m") is not None, **asked})
+    door.set()
+
+    assert await read(answer) == b"ok"
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+async def test_the_last_stream_has_its_head_at_once(nodes: int) -> None:
+    door = asyncio.Event()
+    upstreams = [FakeUpstream(failing("connect")) for _ in range(nodes - 1)]
+    yard = Yard(*upstreams, FakeUpstream(streaming(door, b"ok")))
+    answer = await yard.send(stream=True)
+    door.set()
+
+    assert await read(answer) == b"ok"
+
+
+async def test_a_refusal_of_a_stream_is_not_waited_for() -> None:
+    door = asyncio.Event()
+    refused = Answer((door, b"no"), status=400)
+    yard = Yard(FakeUpstream(refused), FakeUpstream(OK))
+    answer = await yard.send(stream=True)
+    door.set()
+
+    assert (answer.head.status, await read(answer)) == (400, b"no")
+
+
+async def test_an_empty_stream_is_one() -> None:
+    yard = Yard(FakeUpstream(streaming()), FakeUpstream(OK))
+
+    assert await read(await yard.send(stream=True)) == b""
+
+
+async def test_who_leaves_before_the_first_byte_leaves_nothing_behind() -> None:
+    yard = Yard(FakeUpstream(streaming(asyncio.Event())), FakeUpstream(OK))
+    task = asyncio.create_task(yard.send(stream=True))
+    await settle()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert yard.running() == [0, 0]
+    assert yard.upstreams[0].answering == 0
+    assert yard.told(UpstreamFailed) == []

@@ -284,6 +284,7 @@ async def test_a_head_alone_has_no_body() -> None:
         ({"total_timeout": 0.05}, b"", "timeout"),
         ({"idle_timeout": 0.05}, OK[:-1], "cut"),
         ({"total_timeout": 0.05}, OK[:-1], "cut"),
+        ({"idle_timeout": 0.05}, OK[:-2], "timeout"),
     ],
 )
 async def test_silence_ends_when_it_may_no_longer_last(
@@ -291,6 +292,19 @@ async def test_silence_ends_when_it_may_no_longer_last(
 ) -> None:
     async with Node(saying(answer)) as node, node.asked(**settings) as http:
         assert await error(http.send(GET)) == kind
+        await eventually(lambda: node.ended == 1)
+
+
+async def test_who_reads_meets_the_end_when_another_closes_the_answer() -> None:
+    async with Node(saying(OK[:-1])) as node, node.asked() as http:
+        response = await http.send(GET)
+        assert await anext(response) == b"o"
+        reading = asyncio.create_task(read(response))
+        await asyncio.sleep(0.01)
+        await response.aclose()
+
+        with pytest.raises(UpstreamError, match="ended early"):
+            await reading
         await eventually(lambda: node.ended == 1)
 
 

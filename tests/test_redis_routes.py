@@ -19,6 +19,8 @@ from tests.scripted import PREFIX, Direct
 if TYPE_CHECKING:
     import redis as driver
 
+    from proxy.core.health import Sign
+
 NEWS = f"{PREFIX}{{routes}}:news"
 LOAD = f"{PREFIX}{{routes}}:load"
 
@@ -32,8 +34,8 @@ def turns(*texts: str) -> Prompt:
 LONG = turns("x" * 8000)
 
 
-async def _well() -> bool:
-    return True
+async def _well() -> Sign:
+    return "alive"
 
 
 class Gateway:

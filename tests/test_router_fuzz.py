@@ -26,6 +26,7 @@ from tests.fakes import Answer, FakeClock, FakeResponse, settle
 
 if TYPE_CHECKING:
     from proxy.core.events import Event
+    from proxy.core.health import Sign
 
 NAMES = "abcd"
 SILENT = frozenset(("connect", "reused", "cut", "protocol"))
@@ -124,9 +125,10 @@ class Fuzz:
         self.watch = Watch(self.nodes, self.router.lost, self.clock, emit)
         self.mending = False
 
-    async def probed(self) -> bool:
+    async def probed(self) -> Sign:
         await asyncio.sleep(0)
-        return self.mending or self.random.random() < 0.5
+        signs: tuple[Sign, ...] = ("alive", "alive", "silent", "unwell")
+        return "alive" if self.mending else self.random.choice(signs)
 
     def chain(self) -> tuple[Boundary, ...]:
         sizes = [self.random.choice([0, 9, 5000, 1 << 40]) for _ in range(self.random.randrange(9))]
@@ -281,7 +283,8 @@ async def test_wrong_beliefs_cost_no_answer_and_leave_nothing_behind(
     assert fuzz.answered > 800
     assert [(node.running, node.queued) for node in fuzz.nodes] == [(0, 0)] * len(NAMES)
     assert [one.answering for one in fuzz.tellers] == [0] * len(NAMES)
-    assert [len(node._silent) for node in fuzz.nodes] == [0] * len(NAMES)
+    left = [(node.outstanding._silent, node.outstanding._answers) for node in fuzz.nodes]
+    assert left == [({}, {})] * len(NAMES)
     assert len(fuzz.router.prefills) == 0
     assert len(fuzz.fleet._gate._waiting) == 0
     assert len(asyncio.all_tasks()) == 1

@@ -141,7 +141,7 @@ async def test_what_a_node_holds_that_is_out_counts_for_nothing() -> None:
     home = next(node for node in hearth.nodes if hearth.upstreams["ab".index(node.name)].calls)
     home.health = Health(probed=True)
     for _ in range(2):
-        home.health.probe(answered=False)
+        home.health.probe("silent", mono=0.0, heard=0)
     await hearth.look(3)
     task.cancel()
 

@@ -10,17 +10,21 @@ import pytest
 
 from proxy.adapters.http.probe import Probe, probed
 from proxy.config import Breaker, Overload, Upstream
-from proxy.core.events import NodeTurned, Retried, UpstreamFailed
+from proxy.core.events import NodeSuspected, NodeTurned, Retried, UpstreamFailed
 from proxy.core.message import Call
 from proxy.fleet import Fleet
 from proxy.node import Node
 from proxy.ports import UpstreamError
 from proxy.watch import EVERY, Watch
-from tests.fakes import Answer, FakeClock, FakeResponse, FakeUpstream, settle
+from tests.fakes import EVENTS, Answer, FakeClock, FakeResponse, FakeUpstream, settle
 from tests.gateway import free_port
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from proxy.answering import Answering
     from proxy.core.events import Event
+    from proxy.core.health import Sign
 
 CALL = Call("POST", "/v1/chat/completions", "", (), b"{}")
 OK = Answer((b"ok",))
@@ -41,17 +45,23 @@ class Slow(FakeUpstream):
         raise AssertionError
 
 
+FROZEN = 5.0
+"""Seconds of silence after which no answer of a node goes on."""
+
+
 class Ward:
     """Nodes a, b, c … that are well or not."""
 
-    def __init__(self, *upstreams: FakeUpstream, overload: Overload | None = None) -> None:
+    def __init__(
+        self, *upstreams: FakeUpstream, overload: Overload | None = None, models: str = "*****"
+    ) -> None:
         self.clock = FakeClock()
         self.events: list[Event] = []
         self.alive = dict.fromkeys("abcdef"[: len(upstreams)], True)
         self.upstreams = upstreams
         self.nodes = [
-            Node(name, upstream, probe=self.probe(name))
-            for name, upstream in zip("abcdef", upstreams, strict=False)
+            Node(name, upstream, models=(model,), probe=self.probe(name), frozen=FROZEN)
+            for name, upstream, model in zip("abcdef", upstreams, models, strict=False)
         ]
         self.fleet = Fleet(
             self.nodes, self.clock, self.events.append, overload=overload or Overload()
@@ -63,10 +73,10 @@ class Ward:
         )
 
     def probe(self, name: str):  # type: ignore[no-untyped-def]  # a closure
-        async def asked() -> bool:
+        async def asked() -> Sign:
             if name in self.refusing:
-                raise ConnectionRefusedError
-            return self.alive[name]
+                return "refused"
+            return "alive" if self.alive[name] else "silent"
 
         return asked
 
@@ -75,21 +85,42 @@ class Ward:
             for node in self.nodes:
                 await self.watch.look(node)
 
-    async def ask(self, *, repeatable: bool = True, sticky: bool = False) -> str:
+    async def ask(
+        self, *, repeatable: bool = True, sticky: bool = False, stream: bool = False
+    ) -> str:
         """Who answers, or how it failed."""
         try:
             answer = await self.fleet.send(
-                "m", lambda _: CALL, repeatable=repeatable, sticky=sticky
+                "m", lambda _: CALL, repeatable=repeatable, sticky=sticky, stream=stream
             )
         except UpstreamError as error:
             return error.kind
-        async for _ in answer:
-            pass
-        await answer.aclose()
-        return answer.node
+        return await read(answer)
+
+    async def silent(self, seconds: float, name: str = "a") -> None:
+        """Time passes, and with each second a probe that fails."""
+        if self.alive[name]:
+            await self.look()
+        self.alive[name] = False
+        for _ in range(int(seconds)):
+            self.clock.advance(1.0)
+            await self.look()
+            await settle()
 
     def turned(self) -> list[tuple[str, str]]:
         return [(e.node, e.state) for e in self.events if isinstance(e, NodeTurned)]
+
+
+async def read(answer: Answering) -> str:
+    """Whose it is, if it is whole, or how it ended."""
+    try:
+        async for _ in answer:
+            pass
+    except UpstreamError as error:
+        return error.kind
+    finally:
+        await answer.aclose()
+    return answer.node
 
 
 def ward(size: int) -> Ward:
@@ -374,8 +405,163 @@ async def test_a_node_where_nobody_listens_holds_nothing_when_it_is_there_again(
 async def test_a_probe_tells_that_nobody_listens(host: str) -> None:
     probe = Probe(Upstream(name="n", url=f"http://{host}:{free_port()}/v1"))
 
-    with pytest.raises(ConnectionRefusedError):
-        await probe()
+    assert await probe() == "refused"
+
+
+async def eventually(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not true():  # noqa: ASYNC110  # what is looked at knows of no events
+            await asyncio.sleep(0.001)
+
+
+async def test_a_late_first_byte_has_the_node_probed_at_once_and_once() -> None:
+    """Without any time passing for the probes."""
+    them = ward(2)
+    task = asyncio.create_task(them.watch.run())
+    await settle()
+    them.alive["a"] = False
+    for _ in range(3):
+        them.watch.late(them.nodes[0])
+    await eventually(lambda: them.turned() == [("a", "out")])
+    them.watch.late(them.nodes[0])
+    task.cancel()
+
+    assert them.events.count(NodeSuspected("a")) == 1
+
+
+async def test_a_node_that_is_slow_and_answers_its_probes_stays() -> None:
+    them = ward(2)
+    task = asyncio.create_task(them.watch.run())
+    await settle()
+    for _ in range(3):
+        them.watch.late(them.nodes[0])
+        await eventually(lambda: not them.nodes[0].health.doubted)
+        await settle()
+    task.cancel()
+
+    assert them.turned() == []
+    assert them.events.count(NodeSuspected("a")) == 3
+
+
+async def test_a_stream_is_late_by_what_streams_took_before() -> None:
+    late, doors = asyncio.Event(), [asyncio.Event() for _ in range(2)]
+    them = Ward(FakeUpstream(*(Answer((b"ok",), door=door) for door in doors)))
+    them.nodes[0].outstanding.late = late.set
+    task = asyncio.create_task(them.ask(stream=True))
+    await settle()
+    them.clock.advance(0.01)
+    doors[0].set()
+    assert await task == "a"
+    task = asyncio.create_task(them.ask(stream=True))
+    await late.wait()
+    doors[1].set()
+
+    assert await task == "a"
+
+
+async def test_a_node_that_is_too_busy_for_a_probe_stays_while_bytes_come() -> None:
+    them = Ward(FakeUpstream(Answer([b"x"] * 9)), FakeUpstream(OK))
+    answer = await them.fleet.send("m", lambda _: CALL)
+
+    async def busy() -> Sign:
+        await anext(answer)
+        return "silent"
+
+    them.nodes[0].probe = busy
+    for _ in range(4):
+        await them.watch.look(them.nodes[0])
+    await answer.aclose()
+
+    assert them.turned() == []
+
+
+async def test_a_stream_without_its_first_byte_is_asked_of_another_node() -> None:
+    """Its head says nothing: engines send it before they compute."""
+    stuck = Answer((asyncio.Event(), b"ok"), headers=EVENTS)
+    them = Ward(FakeUpstream(stuck), FakeUpstream(OK))
+    task = asyncio.create_task(them.ask(stream=True))
+    await settle()
+    them.alive["a"] = False
+    await them.look(2)
+
+    assert await task == "b"
+    assert UpstreamFailed("a", "ejected") in them.events
+    assert [node.running for node in them.nodes] == [0, 0]
+    assert [one.answering for one in them.upstreams] == [0, 0]
+
+
+async def test_a_stream_of_a_frozen_node_is_ended_and_not_before() -> None:
+    door = asyncio.Event()
+    them = Ward(FakeUpstream(Answer((b"o", door, b"k"), headers=EVENTS)), FakeUpstream(OK))
+    task = asyncio.create_task(them.ask(stream=True))
+    await settle()
+    await them.silent(FROZEN - 1)
+    assert not task.done()
+    await them.silent(1)
+
+    assert await task == "frozen"
+    assert UpstreamFailed("a", "frozen") in them.events
+    assert them.nodes[0].running == 0
+    assert them.upstreams[0].answering == 0
+
+
+@pytest.mark.parametrize("sign", ["unwell", "alive"])
+async def test_a_node_that_answers_whatever_it_says_is_not_frozen(sign: Sign) -> None:
+    door = asyncio.Event()
+    them = Ward(FakeUpstream(Answer((b"o", door, b"k"))), FakeUpstream(OK))
+    task = asyncio.create_task(them.ask())
+    await settle()
+
+    async def told() -> Sign:
+        return sign
+
+    them.nodes[0].probe = told
+    await them.silent(4 * FROZEN)
+    door.set()
+
+    assert await task == "a"
+
+
+async def test_a_node_of_which_a_byte_came_is_not_frozen() -> None:
+    doors = [asyncio.Event() for _ in range(3)]
+    other = FakeUpstream(Answer((b"o", doors[0], b"k")), Answer((b"o", *doors[1:], b"k")))
+    them = Ward(other, FakeUpstream(OK))
+    tasks = [asyncio.create_task(them.ask())]
+    await settle()
+    them.nodes[1].running = 9
+    tasks.append(asyncio.create_task(them.ask()))
+    await settle()
+    await them.silent(FROZEN - 1)
+    doors[0].set()
+    assert await tasks[0] == "a"
+    await them.silent(FROZEN - 1)
+    assert not tasks[1].done()
+    for door in doors:
+        door.set()
+
+    assert await tasks[1] == "a"
+
+
+@pytest.mark.parametrize("models", ["*n", "*"])
+async def test_where_no_other_could_answer_a_frozen_node_is_waited_for(models: str) -> None:
+    door = asyncio.Event()
+    upstreams = [FakeUpstream(Answer((b"o", door, b"k"))) for _ in models]
+    them = Ward(*upstreams, models=models)
+    task = asyncio.create_task(them.ask())
+    await settle()
+    await them.silent(4 * FROZEN)
+    door.set()
+
+    assert await task == "a"
+
+
+async def test_an_answer_that_is_here_is_read_though_its_node_is_frozen() -> None:
+    them = Ward(FakeUpstream(Answer((b"o", b"k"))), FakeUpstream(OK))
+    answer = await them.fleet.send("m", lambda _: CALL)
+    await anext(answer)
+    await them.silent(2 * FROZEN)
+
+    assert await read(answer) == "a"
 
 
 @pytest.mark.parametrize(
@@ -392,20 +578,20 @@ def test_providers_are_left_alone(url: str, probe: str, expected: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "alive"),
+    ("answer", "sign"),
     [
-        (b"HTTP/1.1 200 OK\r\n\r\n", True),
-        (b"HTTP/1.1 404 Not Found\r\n\r\n", True),
-        (b"HTTP/1.1 503 Service Unavailable\r\n\r\n", False),
-        (b"SSH-2.0-OpenSSH\r\n", False),
-        (b"HTTP/1.1 ???\r\n", False),
-        (b"", False),
-        (b"x" * 100_000, False),
-        (None, False),
+        (b"HTTP/1.1 200 OK\r\n\r\n", "alive"),
+        (b"HTTP/1.1 404 Not Found\r\n\r\n", "alive"),
+        (b"HTTP/1.1 503 Service Unavailable\r\n\r\n", "unwell"),
+        (b"SSH-2.0-OpenSSH\r\n", "unwell"),
+        (b"HTTP/1.1 ???\r\n", "unwell"),
+        (b"", "unwell"),
+        (b"x" * 100_000, "unwell"),
+        (None, "silent"),
     ],
 )
 async def test_any_answer_but_a_servers_error_is_a_sign_of_life(
-    answer: bytes | None, alive: bool
+    answer: bytes | None, sign: Sign
 ) -> None:
     asked, over, closed = [], asyncio.Event(), asyncio.Event()
 
@@ -429,7 +615,6 @@ async def test_any_answer_but_a_servers_error_is_a_sign_of_life(
     server.close()
     await server.wait_closed()
 
-    assert told is alive
+    assert told == sign
     assert asked == [b"GET /alive?x=1 HTTP/1.1\r\n"]
-    with pytest.raises(ConnectionRefusedError):
-        await probe()
+    assert await probe() == "refused"

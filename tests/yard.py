@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from proxy.config import Breaker, Overload
@@ -86,10 +87,10 @@ class Yard:
         repeatable: bool = True,
         sticky: bool = False,
         tenant: bytes = b"",
+        stream: bool = False,
     ) -> Answering:
-        return await self.fleet.send(
-            model, lambda _: CALL, repeatable=repeatable, sticky=sticky, tenant=tenant
-        )
+        send = partial(self.fleet.send, model, lambda _: CALL, stream=stream)
+        return await send(repeatable=repeatable, sticky=sticky, tenant=tenant)
 
     async def ask(self, model: str | None = "m", *, tenant: bytes = b"") -> int | str:
         """The status of a whole answer, or the kind of the failure."""

@@ -125,20 +125,29 @@ def _counted(event: Event) -> Count | None:
             return Count("cache_evictions_total", (tier, reason), number)
         case events.StoreReset(tier, reason):
             return Count("cache_resets_total", (tier, reason))
-        case events.UpstreamFailed(node, kind):
-            return Count("upstream_errors_total", (node, kind))
-        case events.NodeVoid(node, reason):
-            return Count("upstream_void_total", (node, reason))
-        case events.BlocksTold(node, kind, count):
-            return Count("engine_events_total", (node, kind), count)
-        case events.Routed(node, reason):
-            return Count("routed_total", (node, reason))
         case events.WorkerDied(slot, asked=asked):
             return Count("worker_deaths_total", (str(slot),), 0 if asked else 1)
         case events.MeaningJudged(kind, wrong, _, _):
             return Count("semantic_labels_total", (kind, "wrong" if wrong else "right"))
         case events.TierSpared(tier):
             return Count("tier_spared_total", (tier,))
+        case _:
+            return _routed(event)
+
+
+def _routed(event: Event) -> Count | None:
+    """What was learned of nodes, and which was asked."""
+    match event:
+        case events.UpstreamFailed(node, kind):
+            return Count("upstream_errors_total", (node, kind))
+        case events.NodeSuspected(node):
+            return Count("upstream_suspicions_total", (node,))
+        case events.NodeVoid(node, reason):
+            return Count("upstream_void_total", (node, reason))
+        case events.BlocksTold(node, kind, count):
+            return Count("engine_events_total", (node, kind), count)
+        case events.Routed(node, reason):
+            return Count("routed_total", (node, reason))
         case _:
             return _protected(event)
 

@@ -167,6 +167,12 @@ class NodeTurned(msgspec.Struct, frozen=True, gc=False):
     state: str
 
 
+class NodeSuspected(msgspec.Struct, frozen=True, gc=False):
+    """A node's first byte was late and nothing else came of it, so it is probed at once."""
+
+    node: str
+
+
 class NodeVoid(msgspec.Struct, frozen=True, gc=False):
     """By an engine's own events, what was known of a node holds no longer. `reason`: restart,
     cleared, lost."""
@@ -357,6 +363,7 @@ Event: TypeAlias = (
     | BreakerMoved
     | NodeMeasured
     | NodeTurned
+    | NodeSuspected
     | NodeVoid
     | BlocksTold
     | BlocksHeld

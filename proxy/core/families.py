@@ -86,6 +86,9 @@ FAMILIES: Final = {
     "upstream_errors_total": Family("Nodes that gave no whole answer.", ("node", "kind")),
     "upstream_out": Family("Workers that leave a node out.", ("node",), gauge=True),
     "upstream_turns_total": Family("Nodes left out, on trial, in again.", ("node", "state")),
+    "upstream_suspicions_total": Family(
+        "Nodes that were probed at once, as a first byte was late.", ("node",)
+    ),
     "upstream_void_total": Family(
         "Nodes whose knowledge was void by their events.", ("node", "reason")
     ),

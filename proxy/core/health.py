@@ -9,9 +9,14 @@ if TYPE_CHECKING:
     from proxy.core.breaker import Verdict
 
     State: TypeAlias = Literal["in", "out", "trial"]
+    Sign: TypeAlias = Literal["alive", "silent", "refused", "unwell"]
+    """What came of a probe. silent: nothing, in time; refused: nobody listens there; unwell: an
+    answer that says so, or is none."""
 
 _PATIENCE: Final = 2
 """Failed probes in a row after which a node is out."""
+_STEP: Final = 2.0
+"""Seconds of silence that one probe may prove: a gateway that stood still itself heard nothing."""
 
 
 class Health:
@@ -20,6 +25,9 @@ class Health:
     def __init__(self, *, probed: bool = False) -> None:
         self.state: State = "in"
         self._probed = probed
+        self.silence = 0.0
+        """Seconds for which neither its probes were answered nor anything else came of it."""
+        self._looked, self._heard = 0.0, 0
         self._failures = 0
         self._trials = 0
         """That were begun, ever."""
@@ -36,9 +44,18 @@ class Health:
         """Whether the next probe should come at once."""
         return self.state != "out" and self._failures > 0
 
-    def probe(self, *, answered: bool) -> None:
-        """A probe is over."""
-        if answered:
+    def suspect(self) -> None:
+        """A first byte is late, and nothing else came meanwhile: as good as a failed probe."""
+        if self.state == "in":
+            self._failures = max(1, self._failures)
+
+    def probe(self, sign: Sign, *, mono: float, heard: int) -> None:
+        """A probe is over. `mono`: now, in monotonic seconds. `heard`: a count that grows with all
+        that comes of the node otherwise."""
+        quiet = sign == "silent" and heard == self._heard
+        self.silence = self.silence + min(_STEP, mono - self._looked) if quiet else 0.0
+        self._looked, self._heard = mono, heard
+        if sign == "alive":
             self._failures = 0
             if self.state == "out":
                 self.state = "trial"

@@ -76,6 +76,7 @@ class HttpResponse:
         self._content = content
         self._exchange = exchange
         self._limits = limits
+        self._begun = False
 
     def __aiter__(self) -> Self:
         return self
@@ -91,9 +92,11 @@ class HttpResponse:
             elif chunk and limits.passed():
                 raise TimeoutError
         except (aiohttp.ClientError, OSError) as error:
-            raise UpstreamError(self.node, "cut", _broken(error)) from error
+            kind = "timeout" if isinstance(error, TimeoutError) and not self._begun else "cut"
+            raise UpstreamError(self.node, kind, _broken(error)) from error
         if not chunk:
             raise StopAsyncIteration
+        self._begun = True
         return chunk
 
     async def aclose(self) -> None:

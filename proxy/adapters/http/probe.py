@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from proxy.config import Upstream
+    from proxy.core.health import Sign
 
 PATH: Final = "/health"
 """Where vLLM, SGLang and llama.cpp tell; a 404 is an answer too."""
@@ -33,18 +34,17 @@ class Probe:
             "Accept: */*\r\nConnection: close\r\n\r\n"
         ).encode()
 
-    async def __call__(self) -> bool:
-        """Whether it answered in time, and not that it is unwell. Raises: ConnectionRefusedError:
-        nobody listens there."""
+    async def __call__(self) -> Sign:
+        """What it answered. Whoever refuses us, or cannot be found, is not silent."""
         try:
             async with asyncio.timeout(_TIMEOUT):
-                return await self._asked()
+                return "alive" if await self._asked() else "unwell"
+        except TimeoutError:
+            return "silent"
         except OSError as error:
-            if _REFUSED in str(error):
-                raise ConnectionRefusedError from error
-            return False
+            return "refused" if _REFUSED in str(error) else "unwell"
         except (asyncio.LimitOverrunError, ValueError):
-            return False
+            return "unwell"
 
     async def _asked(self) -> bool:
         reader, writer = await asyncio.open_connection(self._host, self._port, ssl=self._tls)
