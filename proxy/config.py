@@ -83,6 +83,9 @@ class Upstream(_Table, frozen=True):
     frozen_timeout: Duration = Duration(10)
     """How long nothing may come of a node, no answer to a probe either, until the answers that it
     has begun are ended, where another could be asked; 0: `idle_timeout` alone ends them."""
+    metrics: Annotated[str, msgspec.Meta(pattern=r"^((https?://[^/?#\s]+)?/[^#\s]*)?$")] = ""
+    """Where its engine tells in Prometheus text how many requests it has, such as /metrics: a path
+    on its host, or a URL. Asked each second; empty: it is not asked."""
     events: Annotated[str, msgspec.Meta(pattern=_ENDPOINT)] = ""
     """Where its engine publishes what becomes of its cache's blocks, over ZeroMQ: tcp://host:port
     or ipc:///path; empty: it is not listened to."""

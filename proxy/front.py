@@ -15,6 +15,7 @@ from proxy.adapters.calendars import Calendars
 from proxy.adapters.door.arrival import Limits
 from proxy.adapters.door.door import Door
 from proxy.adapters.door.lane import Lane
+from proxy.adapters.http.load import Loads
 from proxy.adapters.http.node import Http
 from proxy.adapters.http.probe import Probe, probed
 from proxy.adapters.redis.buckets import Buckets as FleetBuckets
@@ -120,10 +121,12 @@ class Front:
         )
 
     def _listen(self, nodes: Sequence[Node], router: Router) -> None:
-        """To the events of engines."""
-        tables = self._config.upstream
-        told = [one for one in zip(tables, nodes, strict=True) if one[0].events]
-        if told:
+        """To the events of engines, and to how much they have to do."""
+        both = list(zip(self._config.upstream, nodes, strict=True))
+        chance = random.Random().random
+        if busy := [one for one in both if one[0].metrics]:
+            self.loops.append(Loads(busy, router, self._clock, self._emit, chance).run)
+        if told := [one for one in both if one[0].events]:
             from proxy.adapters.blocks import Events  # its driver is an extra
 
             self.loops.append(Events(told, router, self._clock, self._emit).run)

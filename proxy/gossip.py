@@ -77,9 +77,13 @@ class Gossip:
         """What all others have waiting there."""
         return self._elsewhere.get(node.name, _IDLE)
 
+    def running(self, node: Node) -> int:
+        """Calls that it has of this gateway and, as far as they told, of the others."""
+        return node.running + self.load(node).running
+
     def quiet(self, node: Node) -> bool:
-        """Whether it has no call of this gateway's or, as far as they told, of another's."""
-        return not node.running and not self.load(node).running
+        """Whether it has none."""
+        return not self.running(node)
 
     def __repr__(self) -> str:
         return f"<Gossip {len(self._news or ())} to tell, {len(self._elsewhere)} nodes busy>"

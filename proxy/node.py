@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from proxy.core.health import Health
 from proxy.core.limiter import Limiter
+from proxy.core.workload import NOBODY
 from proxy.outstanding import Outstanding
 from proxy.ports import UpstreamError
 
@@ -51,6 +52,8 @@ class Node:
         self.probe = probe
         self.outstanding = Outstanding(name, frozen=frozen)
         self.health = Health(probed=probe is not None)
+        self.strangers = NOBODY
+        """What others than the gateways have it do."""
         self.shadow: Callable[[], None] | None = None
         """Ends the shadow call that it computes just now."""
 

@@ -163,6 +163,10 @@ class Router:
         self.prefixes.put(node.name, chain)
         self.gossip.tell(node.name, chain)
 
+    def known(self, node: Node) -> int:
+        """Calls that it has of the gateways, as far as is known here."""
+        return self.gossip.running(node) + (node.shadow is not None)
+
     def lost(self, node: Node) -> None:
         """A node holds nothing any more, as far as can be seen from here: of one that stands far
         away it may be the way there that is broken, which is nothing to tell others."""
@@ -203,7 +207,9 @@ class Router:
         away = node.zone != self._zone
         penalty = self._settings.zone_penalty if away else 0.0
         queued, running = self.gossip.load(node)
-        queued, running = node.queued + queued, node.running + running
+        strange = node.strangers.now(self._clock.mono())
+        queued = node.queued + queued + strange.queued
+        running = node.running + running + strange.running
         return Candidate(node.name, depth, queued, running, node.weight, penalty)
 
     def __repr__(self) -> str:

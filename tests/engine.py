@@ -75,9 +75,17 @@ class Engine:
         self._blocks, self._health = Blocks(args.blocks), 500 if args.unwell else 200
         self._turn = asyncio.Semaphore(args.batch)
         self.calls = self.asked = self.computed = 0
+        self.has, self._most = 0, args.batch
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         self.calls += 1
+        self.has += 1
+        try:
+            return await self._completed(request)
+        finally:
+            self.has -= 1
+
+    async def _completed(self, request: web.Request) -> web.StreamResponse:
         asked = orjson.loads(await request.read())
         prompt = b"".join(orjson.dumps([m["role"], m["content"]]) for m in asked["messages"])
         stream = web.StreamResponse(headers={"content-type": "text/event-stream"})
@@ -118,6 +126,18 @@ class Engine:
         told = {"calls": self.calls, "asked": self.asked, "computed": self.computed}
         return web.json_response(told)
 
+    async def metrics(self, request: web.Request) -> web.Response:
+        """As vLLM tells it, of what it has: all but as many as it computes wait."""
+        running = min(self.has, self._most)
+        told = {"running": running, "waiting": self.has - running}
+        lines = [
+            f"# HELP vllm:num_requests_{kind} Number of requests {kind}.\n"
+            f"# TYPE vllm:num_requests_{kind} gauge\n"
+            f'vllm:num_requests_{kind}{{engine="0",model_name="m"}} {count:.1f}\n'
+            for kind, count in told.items()
+        ]
+        return web.Response(text="".join(lines))
+
     async def health(self, request: web.Request) -> web.Response:
         return web.Response(status=self._health)
 
@@ -141,6 +161,7 @@ def main() -> None:
     app.router.add_post("/v1/chat/completions", engine.complete)
     app.router.add_get("/stats", engine.stats)
     app.router.add_get("/health", engine.health)
+    app.router.add_get("/metrics", engine.metrics)
     # Other routers ask first whether it speaks HTTP/2, and it does not.
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
     web.run_app(app, host="127.0.0.1", port=args.port, print=None, handle_signals=True)

@@ -67,7 +67,7 @@ def changes(event: Event) -> tuple[Change, ...]:
                 Level(f"semantic_{name}", (), value, shared=True)
                 for name, value in msgspec.structs.asdict(event).items()
             )
-        case events.NodeMeasured() | events.NodeTurned():
+        case events.NodeMeasured() | events.NodeTurned() | events.EngineLoaded():
             return _of_node(event)
         case events.PrefixReported() | events.BlocksHeld() | events.Warmed() | events.WarmUsed():
             return _held(event)
@@ -76,7 +76,9 @@ def changes(event: Event) -> tuple[Change, ...]:
             return () if counted is None else (counted,)
 
 
-def _of_node(event: events.NodeMeasured | events.NodeTurned) -> tuple[Change, ...]:
+def _of_node(
+    event: events.NodeMeasured | events.NodeTurned | events.EngineLoaded,
+) -> tuple[Change, ...]:
     match event:
         case events.NodeMeasured(name, limit, running, waiting, tripped):
             node = (name,)
@@ -89,6 +91,12 @@ def _of_node(event: events.NodeMeasured | events.NodeTurned) -> tuple[Change, ..
         case events.NodeTurned(node, state):
             out = Level("upstream_out", (node,), float(state == "out"))
             return (Count("upstream_turns_total", (node, state)), out)
+        case events.EngineLoaded(name, running, waiting, others):
+            # Each worker asks the same.
+            told = (("running", running), ("waiting", waiting), ("others", others))
+            return tuple(
+                Level("engine_requests", (name, kind), value, shared=True) for kind, value in told
+            )
 
 
 def _held(
@@ -146,6 +154,8 @@ def _routed(event: Event) -> Count | None:
             return Count("upstream_void_total", (node, reason))
         case events.BlocksTold(node, kind, count):
             return Count("engine_events_total", (node, kind), count)
+        case events.EngineAsked(node, result):
+            return Count("engine_asked_total", (node, result))
         case events.Routed(node, reason):
             return Count("routed_total", (node, reason))
         case _:

@@ -198,6 +198,22 @@ class BlocksHeld(msgspec.Struct, frozen=True, gc=False):
     room: int
 
 
+class EngineAsked(msgspec.Struct, frozen=True, gc=False):
+    """An engine was asked for its load. `result`: ok, failed, unreadable, too_large."""
+
+    node: str
+    result: str
+
+
+class EngineLoaded(msgspec.Struct, frozen=True, gc=False):
+    """Requests that an engine has, by its own count, and of others than the gateways."""
+
+    node: str
+    running: float
+    waiting: float
+    others: float
+
+
 class Routed(msgspec.Struct, frozen=True, gc=False):
     """A node was chosen out of several. `reason`: hit, spill, cold, ring, least, random."""
 
@@ -367,6 +383,8 @@ Event: TypeAlias = (
     | NodeVoid
     | BlocksTold
     | BlocksHeld
+    | EngineAsked
+    | EngineLoaded
     | Routed
     | PrefixReported
     | Warmed

@@ -98,6 +98,12 @@ FAMILIES: Final = {
     "engine_tokens": Family(
         "Tokens that an engine holds, and has room for.", ("node", "kind"), gauge=True
     ),
+    "engine_requests": Family(
+        "Requests that an engine has, and those of others than the gateways.",
+        ("node", "kind"),
+        gauge=True,
+    ),
+    "engine_asked_total": Family("Times that an engine was asked for these.", ("node", "result")),
     "routed_total": Family("Calls for which a node was chosen.", ("node", "reason")),
     "prefix_tokens_total": Family(
         "Prompts whose nodes told what they had kept: thought, told, and all.", ("node", "kind")
