@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from proxy.adapters.ledger import Ledger
 from proxy.adapters.schedules import Schedules
 from proxy.core.prefix import Prompt, prompt
-from proxy.core.providers import Providers
 from proxy.core.purse import DAY, MINUTE, Allowance, Purse
 from proxy.environment import disk_path
 from proxy.shadows import Shadows
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     from proxy.company import Company
     from proxy.core.context import Hints
+    from proxy.core.providers import Providers
     from proxy.core.purse import Budget
     from proxy.core.request import Request
     from proxy.core.rules import Rules
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from proxy.warmer import Errand
 
 
-def warming(site: Site, rules: Rules, company: Company, fleet: Fleet, emit: Emit) -> Warmer:
+def warming(
+    site: Site, rules: Rules, company: Company, fleet: Fleet, providers: Providers, emit: Emit
+) -> Warmer:
     """One worker's. The company must have been joined."""
     config, settings, clock = site.config, site.config.warming, site.clock
 
@@ -38,7 +40,7 @@ def warming(site: Site, rules: Rules, company: Company, fleet: Fleet, emit: Emit
     tokens = settings.tokens_per_minute / config.server.workers
     shadows = Shadows(
         fleet,
-        Providers(config),
+        providers,
         Tenure(company.leases, clock),
         settings=settings,
         prompted=prompted,

@@ -26,6 +26,7 @@ from proxy.config import ConfigError
 from proxy.core.keeping import Keeping
 from proxy.core.limiter import Limiter
 from proxy.core.prefix import prompt
+from proxy.core.providers import Providers
 from proxy.core.quota import Quota
 from proxy.environment import credential
 from proxy.fleet import Fleet
@@ -98,19 +99,25 @@ class Front:
         self._config, self._clock = plan.site.config, plan.site.clock
         self.loops: list[Loop] = [plan.calendars.run]
         self.closing: list[Close] = []
-        self.fleet = self._fleet()
+        providers = Providers(self._config)
+        self.fleet = self._fleet(providers)
         self._quotas = self._limited()
         self._unkept = Marks(_MARKS, self._clock, float(self._config.cache.uncacheable_ttl))
-        self.warmer = warming(plan.site, plan.rules, company, self.fleet, emit)
+        self.warmer = warming(plan.site, plan.rules, company, self.fleet, providers, emit)
         self.loops.append(self.warmer.run)
         self._origin = self._asked()
 
-    def _fleet(self) -> Fleet:
+    def _fleet(self, providers: Providers) -> Fleet:
         config = self._config
         nodes = [self._node(table) for table in config.upstream]
         overload, breaker = config.overload, config.breaker
         router = Router(
-            nodes, self._clock, self._emit, settings=config.routing, zone=config.zone.name
+            nodes,
+            self._clock,
+            self._emit,
+            settings=config.routing,
+            zone=config.zone.name,
+            least=lambda node, model: providers.rule(node, model).min_tokens,
         )
         if self._storage.link is not None and len(nodes) > 1 and router.prompted:
             self.loops.append(Routes(self._storage.link, router.gossip, self._clock).run)

@@ -35,6 +35,10 @@ _PROMPTED: Final = frozenset(("prefix", "ring"))
 """Policies that go by the prompt."""
 
 
+def _anything(_node: str, _model: str) -> int:
+    return 0
+
+
 class Route:
     """A call on its way to a node: what it has to compute counts as its load until its first
     byte."""
@@ -71,6 +75,8 @@ class Route:
         """The node says how many tokens of the prompt it had kept, and how many it has."""
         if self._decision is None or self._pick.prompt is None:
             return
+        if not kept and total < self._router.least(self._pick.node.name, self._decision.model):
+            return  # too short to be kept anywhere
         self._decision.reported = round(kept / total * self._pick.prompt.tokens)
         self._router.reported(self._pick, self._pick.prompt, kept, total, self._epoch)
 
@@ -91,8 +97,10 @@ class Router:
         settings: Routing | None = None,
         zone: str = "local",
         chance: Callable[[], float] | None = None,
+        least: Callable[[str, str], int] = _anything,
     ) -> None:
-        """`zone`: this gateway's. `chance`: uniform in [0, 1)."""
+        """`zone`: this gateway's. `chance`: uniform in [0, 1). `least`: tokens below which a node,
+        by its name, keeps no prompt for a model."""
         self._settings = settings = settings or Routing()
         self._clock, self._emit = clock, emit
         self._zone = zone
@@ -101,7 +109,7 @@ class Router:
         self.gossip = Gossip(self._nodes, self.prefixes)
         self.prefills = Prefills(settings.prefill_tokens, float(settings.prefill_wait))
         self._ring = Ring([(node.name, node.weight) for node in nodes])
-        self._chance = chance or Random().random
+        self._chance, self.least = chance or Random().random, least
         self._decisions: deque[tuple[Decision, Prompt]] = deque(maxlen=settings.decisions)
         self.reports: Callable[[str, Prompt, int], None] | None = None
         """Takes what nodes say that they had kept: which node, of what, and how many tokens."""

@@ -169,6 +169,17 @@ async def test_what_a_node_reports_replaces_what_was_thought() -> None:
     assert [event.predicted for event in told] == thought
 
 
+@pytest.mark.parametrize(("least", "thought"), [(1024, 2000), (1000, 0)])
+async def test_nothing_kept_of_what_is_too_short_to_be_kept_says_nothing(
+    least: int, thought: int
+) -> None:
+    fleet = depot(1, telling(0))
+    fleet.router.least = lambda node, model: least if (node, model) == ("a", "m") else 0
+    seen = [await fleet.ask(long(text)) for text in ("b", *["a"] * (LOST + 1), "b")]
+
+    assert seen[-1][2] == thought
+
+
 async def test_a_report_that_confirms_leaves_the_rest_as_it_is() -> None:
     fleet = depot(1, telling(900))
     seen = [await fleet.ask(long(text)) for text in "baab"]
