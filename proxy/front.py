@@ -23,6 +23,7 @@ from proxy.adapters.redis.routes import Routes
 from proxy.adapters.tunnel import Tunnel
 from proxy.company import Company
 from proxy.config import ConfigError
+from proxy.core.chain import Links
 from proxy.core.keeping import Keeping
 from proxy.core.limiter import Limiter
 from proxy.core.prefix import prompt
@@ -187,12 +188,12 @@ class Front:
             meaning=self._company.meaning,
             renewed=self._company.renewed,
         )
-        rules = self._plan.rules
+        rules, links = self._plan.rules, Links()
         return Origin(
             self.fleet,
             keeper,
             self._quotas,
-            prompted=lambda body, request, hints: prompt(body, request, rules, hints),
+            prompted=lambda body, request, hints: prompt(body, request, rules, hints, links),
             stripped=rules.control_names,
             warmer=self.warmer,
             clock=clock,

@@ -10,7 +10,7 @@ from proxy.core.route import Load, News
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from proxy.core.prefix import Boundary
+    from proxy.core.chain import Boundary
     from proxy.core.prefixes import Prefixes
     from proxy.node import Node
 

@@ -26,7 +26,8 @@ from proxy.wish import Pick
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from proxy.core.prefix import Boundary, Prompt
+    from proxy.core.chain import Boundary
+    from proxy.core.prefix import Prompt
     from proxy.node import Node
     from proxy.ports import Clock, Emit
     from proxy.wish import Wish

@@ -12,9 +12,10 @@ import msgspec
 import pytest
 
 from proxy.config import Breaker, Overload, Routing
+from proxy.core.chain import Boundary
 from proxy.core.limiter import Limiter
 from proxy.core.message import Call
-from proxy.core.prefix import Boundary, Prompt, chained
+from proxy.core.prefix import Prompt, chained
 from proxy.core.route import Load, News
 from proxy.fleet import Fleet
 from proxy.node import Node

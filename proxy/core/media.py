@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import binascii
 import re
+from operator import is_
 from typing import TYPE_CHECKING, Any, Final
 
 from blake3 import blake3
@@ -36,8 +37,7 @@ def _walked(value: Any, remote: bool) -> Any:
     if not isinstance(value, list):
         return value
     walked = [_item(item, remote) if isinstance(item, dict) else item for item in value]
-    same = all(new is old for new, old in zip(walked, value, strict=True))
-    return value if same else walked
+    return value if all(map(is_, walked, value)) else walked
 
 
 def _item(item: Fields, remote: bool) -> Fields:

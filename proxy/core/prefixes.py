@@ -9,12 +9,12 @@ from collections import OrderedDict
 from math import gcd
 from typing import TYPE_CHECKING, Final
 
-from proxy.core.prefix import MOST
+from proxy.core.chain import MOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from proxy.core.prefix import Boundary
+    from proxy.core.chain import Boundary
 
 CAPACITY: Final = 2_000_000
 """Tokens that a node is first taken to keep. Rather too many: too few costs far more."""

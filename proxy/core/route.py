@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, TypeAli
 import msgspec
 from blake3 import blake3
 
-from proxy.core.prefix import LONGEST, MOST, Boundary
+from proxy.core.chain import MOST, Boundary
+from proxy.core.prefix import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from proxy.core.prefix import Boundary
+    from proxy.core.chain import Boundary
 
 
 class Savings:

@@ -3,8 +3,10 @@ boundaries.
 
     python -m tests.bench.route_cost [--nodes N] [--boundaries N]
 
-Medians of repeated runs in this process, in microseconds; a miss before a single node pays none of
-it. Exit code 1: a decision took 200 us or more, or an 8k-token prompt a millisecond.
+In microseconds of this process; a miss before a single node pays none of it. Of decisions it is the
+median of repeated runs. Of prompts it is the least, besides their parsing: of new ones, and of a
+conversation's next turn, where all but the last message is known. Exit code 1: a decision took
+200 us or more, or a prompt more than its target.
 """
 
 from __future__ import annotations
@@ -19,10 +21,12 @@ from typing import TYPE_CHECKING
 import orjson
 
 from proxy.config import Config
+from proxy.core import canonical
+from proxy.core.chain import Boundary, Links
 from proxy.core.controls import Controls
 from proxy.core.endpoint import Endpoint
 from proxy.core.entry import Tenant
-from proxy.core.prefix import Boundary, Prompt, prompt
+from proxy.core.prefix import Prompt, prompt
 from proxy.core.prefixes import Prefixes
 from proxy.core.request import Request
 from proxy.core.route import Candidate, prefix
@@ -31,10 +35,15 @@ from proxy.core.rules import rules
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_TARGETS = {"decision": 200.0, "8k tokens": 1000.0}
+    from proxy.core.rules import Rules
+
+_TARGETS = {"decision": 200.0, "8k tokens": 1000.0, "100 kB, 1 message": 60.0, "next turn": 60.0}
 
 
-def micros(run: Callable[[], object], times: int = 200) -> float:
+_TIMES = 200
+
+
+def micros(run: Callable[[], object], times: int = _TIMES) -> float:
     """The median of so many runs."""
     taken = []
     for _ in range(times):
@@ -44,9 +53,31 @@ def micros(run: Callable[[], object], times: int = 200) -> float:
     return 1e6 * median(taken)
 
 
-def body(messages: int, size: int) -> bytes:
-    turns = [{"role": "user", "content": os.urandom(size // 2).hex()} for _ in range(messages)]
-    return orjson.dumps({"model": "m", "messages": turns})
+def turns(messages: int, size: int) -> list[dict[str, str]]:
+    return [{"role": "user", "content": os.urandom(size // 2).hex()} for _ in range(messages)]
+
+
+def body(said: list[dict[str, str]]) -> bytes:
+    return orjson.dumps({"model": "m", "messages": said})
+
+
+def chains(messages: int, size: int, asked: Request, known: Rules) -> tuple[float, float]:
+    """Of prompts of so many messages, and of the same as next turns: besides their parsing."""
+    links, clock = Links(), time.perf_counter
+    taken = []
+    for _ in range(_TIMES):
+        said = turns(messages, size)
+        sent = body(said)
+        prompt(body(said[:-1]), asked, known, link=links)
+        began = clock()
+        canonical.decoded(sent)
+        parsed = clock()
+        prompt(sent, asked, known)
+        made = clock()
+        prompt(sent, asked, known, link=links)
+        taken.append((parsed - began, made - parsed, clock() - made))
+    parsing, new, turn = map(min, zip(*taken, strict=True))
+    return 1e6 * (new - parsing), 1e6 * (turn - parsing)
 
 
 def request() -> Request:
@@ -84,19 +115,18 @@ def main() -> int:
     parser.add_argument("--boundaries", type=int, default=1_000_000)
     args = parser.parse_args()
     known, asked, told = rules(Config(), {}), request(), {}
-    for name, sent in (
-        ("8k tokens, 8 messages", body(8, 4096)),
-        ("100 kB, 1 message", body(1, 100_000)),
-        ("100 kB, 20 messages", body(20, 5000)),
+    for name, messages, size in (
+        ("8k tokens, 8 messages", 8, 4096),
+        ("100 kB, 1 message", 1, 100_000),
+        ("100 kB, 20 messages", 20, 5000),
     ):
-        made = prompt(sent, asked, known)
-        assert made is not None
-        told[name] = micros(lambda sent=sent: prompt(sent, asked, known))  # type: ignore[misc]
-        parsing = micros(lambda sent=sent: orjson.loads(sent))  # type: ignore[misc]
-        print(f"{name:28} {told[name]:8.0f} us, of which orjson would parse {parsing:.0f}")
+        told[name], turn = chains(messages, size, asked, known)
+        if messages > 1:
+            told[f"next turn, {name}"] = turn
+        print(f"{name:28} new {told[name]:4.0f} us, next turn {turn:4.0f} us")
     names = [f"node-{at}" for at in range(args.nodes)]
     table, held = filled(names, args.boundaries)
-    long = prompt(body(40, 2000), asked, known)
+    long = prompt(body(turns(40, 2000)), asked, known)
     assert long is not None
 
     def decide(long: Prompt = long) -> object:

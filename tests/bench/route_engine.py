@@ -18,7 +18,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from proxy.core.prefix import Boundary, Prompt
+from proxy.core.chain import Boundary
+from proxy.core.prefix import Prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from proxy.core.endpoint import Endpoint
 from proxy.core.entry import Tenant
-from proxy.core.prefix import Prompt, _segments, chained, prompt
+from proxy.core.prefix import Prompt, chained, prompt
 from proxy.core.request import Request
 from proxy.core.rules import Rules, Served
+from proxy.core.segments import segments as parts_of
 from tests.asking import RULES, arrival, chat, configured, lookup
 
 REQUEST = lookup(arrival(chat())).request
@@ -556,7 +557,7 @@ def test_long_conversations_share_how_they_begin() -> None:
 @pytest.mark.parametrize("one", [{}, 0, "", "a", []])
 def test_clients_cannot_make_a_chain_take_long(one: Any) -> None:
     """A body has room for millions of them, and each would take as long as a message."""
-    assert len(list(_segments({"messages": [one] * 100_000}, ("messages",)))) <= 8_193
+    assert len(list(parts_of({"messages": [one] * 100_000}, ("messages",)))) <= 8_193
     assert len(made({"messages": [one] * 100_000}).chain) <= 512
 
 

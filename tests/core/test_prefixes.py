@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.core.prefix import Boundary
+from proxy.core.chain import Boundary
 from proxy.core.prefixes import LOST, Prefixes
 
 if TYPE_CHECKING:

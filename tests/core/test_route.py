@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from proxy.core.prefix import Boundary, Prompt, chained
+from proxy.core.chain import Boundary
+from proxy.core.prefix import Prompt, chained
 from proxy.core.route import FEW, Candidate, Choice, Ring, drawn, least, prefix
 
 if TYPE_CHECKING:

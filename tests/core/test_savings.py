@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.core.prefix import Boundary
+from proxy.core.chain import Boundary
 from proxy.core.savings import Savings
 
 CHAIN = tuple(Boundary(name, tokens) for name, tokens in ((b"a", 1000), (b"b", 3000), (b"c", 3100)))

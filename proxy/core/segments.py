@@ -1,0 +1,105 @@
+"""The parts of a prompt, each with its role, as bytes that no spelling changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from proxy.core import canonical
+from proxy.core.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from proxy.core.canonical import Fields
+
+_ROLE: Final = 64
+"""Bytes of a role that are looked at; the message itself has all of it."""
+_PARTS: Final = 8192
+"""Messages that are hashed one by one, 4 us each; what follows counts as one long message."""
+_MARK: Final = b'"cache_control"'
+"""Of what tells a provider what to keep. In canonical bytes no text looks like it: a quotation mark
+within a text is escaped."""
+
+MESSAGES: Final = {
+    Endpoint.CHAT: ("messages",),
+    Endpoint.MESSAGES: ("system", "messages"),
+    Endpoint.RESPONSES: ("instructions", "previous_response_id", "conversation", "input"),
+    Endpoint.COMPLETIONS: ("prompt",),
+}
+"""The members that a prompt is made of, in an engine's order."""
+
+
+def segments(fields: Fields, names: tuple[str, ...]) -> Iterator[tuple[bytes, bytes]]:
+    """The role and the bytes of each part: tools, then what `names` hold.
+
+    Raises: ValueError, RecursionError: it is nested too deeply.
+    """
+    for name in ("tools", "functions"):
+        held = fields.get(name)
+        if held and (text := written(held)) != b"{}":
+            yield name.encode(), text
+    for name in names:
+        held = _whole(fields.get(name))
+        if isinstance(held, list):
+            # Tokens instead of a text: no element is a message of its own.
+            single = 0 if held and isinstance(held[0], int) else _PARTS
+            for one in held[:single]:
+                yield _message(one)
+            if rest := held[single:]:
+                # Open at its end, so that a longer one begins with the bytes of a shorter one.
+                yield b"rest", written(rest)[:-1]
+        elif isinstance(held, str):
+            # As a text and not as its JSON: a longer one begins with the bytes of a shorter one.
+            yield _ROLES.get(name, b"user"), held.encode("utf-8", "surrogatepass")
+        elif isinstance(held, dict):
+            yield _ROLES.get(name, b""), written(held)
+
+
+_ROLES: Final = {
+    "system": b"system",
+    "instructions": b"system",
+    # Stands for turns that only the node knows.
+    "previous_response_id": b"earlier",
+    "conversation": b"earlier",
+}
+
+
+def _message(message: object) -> tuple[bytes, bytes]:
+    """A turn that is one text, as that text: with a breakpoint it must be written as a part, and
+    is written as a text again when the breakpoint has moved on."""
+    if not isinstance(message, dict):
+        return b"", written(message)
+    role, content = message.get("role"), message.get("content")
+    named = role.encode("utf-8", "replace")[:_ROLE] if isinstance(role, str) else b""
+    if named and len(message) == 2 and isinstance(content, str):
+        return named, canonical.encoded(message)  # has no member that could be a breakpoint
+    if (text := _whole(content)) is not content:
+        message = {**message, "content": text}
+    return named, written(message)
+
+
+def _whole(content: object) -> object:
+    match content:
+        case [{"type": "text", "text": str(text), **more}] if not more.keys() - {"cache_control"}:
+            return text
+        case _:
+            return content
+
+
+def written(value: object) -> bytes:
+    """Canonical bytes without breakpoints, which are no part of the prompt.
+
+    Raises: ValueError, RecursionError: it is nested too deeply.
+    """
+    made = canonical.encoded(value)
+    return canonical.encoded(_unmarked(value)) if _MARK in made else made
+
+
+def _unmarked(value: Any) -> Any:
+    match value:
+        case dict():
+            return {k: _unmarked(one) for k, one in value.items() if k != "cache_control"}
+        case list():
+            return [_unmarked(one) for one in value]
+        case _:
+            return value
