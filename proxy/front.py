@@ -122,6 +122,8 @@ class Front:
         )
         if self._storage.link is not None and len(nodes) > 1 and router.prompted:
             self.loops.append(Routes(self._storage.link, router.gossip, self._clock).run)
+        elif config.server.workers > 1:
+            router.gossip.deaf()
         self.loops.append(Watch(nodes, router.lost, self._clock, self._emit).run)
         self._listen(nodes, router)
         return Fleet(

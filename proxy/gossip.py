@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from proxy.core.route import Load, News
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from proxy.core.chain import Boundary
     from proxy.core.prefixes import Prefixes
@@ -22,12 +22,17 @@ _IDLE: Final = Load(0.0, 0)
 class Gossip:
     """Of one worker: what it has to tell, and what it was told."""
 
-    def __init__(self, nodes: Sequence[Node], prefixes: Prefixes) -> None:
-        """`prefixes`: where what is heard goes."""
+    def __init__(
+        self, nodes: Sequence[Node], prefixes: Prefixes, mono: Callable[[], float]
+    ) -> None:
+        """`prefixes`: where what is heard goes. `mono`: seconds."""
+        self._mono = mono
         self._nodes, self._names = tuple(nodes), frozenset(node.name for node in nodes)
         self._prefixes = prefixes
         self._elsewhere: dict[str, Load] = {}
         """What the other gateways have waiting at each node."""
+        self.whole = True
+        """Whether what all gateways do is known here; else no node can be told to have got on."""
         self._news: deque[News] | None = None
         """What they have not been told; None: nobody listens."""
 
@@ -49,7 +54,12 @@ class Gossip:
 
     def loads(self) -> dict[str, Load]:
         """What this gateway has waiting at each node, if anything."""
-        return {node.name: Load(node.queued, node.running) for node in self._nodes if node.running}
+        now = self._mono()
+        return {
+            node.name: Load(node.queued, node.running, node.progress.state(now))
+            for node in self._nodes
+            if node.running
+        }
 
     def hear(self, news: Sequence[News]) -> None:
         """Another gateway learned this."""
@@ -61,15 +71,22 @@ class Gossip:
             elif chain:
                 self._prefixes.put(node, chain)
 
+    def deaf(self) -> None:
+        """The others have been silent for too long."""
+        self.hear_loads([])  # nobody knows what they have to do
+        self.whole = False
+
     def hear_loads(self, loads: Sequence[Mapping[str, Load]]) -> None:
         """What each of the other gateways has waiting."""
+        self.whole = True
         elsewhere: dict[str, Load] = {}
         for told in loads:
             for node, load in told.items():
-                queued, running = elsewhere.get(node, _IDLE)
+                queued, running, _ = elsewhere.get(node, _IDLE)
                 elsewhere[node] = Load(queued + max(0.0, load.queued), running + load.running)
-        self._elsewhere = elsewhere
+        self._elsewhere, now = elsewhere, self._mono()
         for one in self._nodes:
+            one.progress.hear([told[one.name].state for told in loads if one.name in told], now)
             if one.shadow is not None and not self.quiet(one):
                 one.shadow()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from proxy.core.health import Health
 from proxy.core.limiter import Limiter
+from proxy.core.progress import Progress
 from proxy.core.workload import NOBODY
 from proxy.outstanding import Outstanding
 from proxy.ports import UpstreamError
@@ -48,8 +49,8 @@ class Node:
         self.limiter = limiter or Limiter(1000)
         self.weight, self.zone = weight, zone
         self.running, self.queued = 0, 0.0
-        """Tokens of prompts that it has yet to compute."""
-        self.probe = probe
+        """Tokens of prompts without a first byte, that it had yet to compute when it was asked."""
+        self.probe, self.progress = probe, Progress()
         self.outstanding = Outstanding(name, frozen=frozen)
         self.health = Health(probed=probe is not None)
         self.strangers = NOBODY

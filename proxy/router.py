@@ -56,6 +56,9 @@ class Route:
         pick.node.queued += self._queued
         self.ahead = pick.node.queued + router.gossip.load(pick.node).queued
         """Tokens that the node has to compute before it can answer, these among them."""
+        self._call = pick.node.progress.sent(self._queued, router.mono())
+        self._seconds: float | None = None
+        """How long the node computed the prompt; None: it has not yet."""
         self._lead = router.prefills.begin(pick)
         self._epoch = router.prefixes.epoch(pick.node.name)
 
@@ -69,6 +72,8 @@ class Route:
         answer."""
         self._pick.node.queued -= self._queued
         self._queued = 0
+        if self._seconds is None:
+            self._seconds = self._pick.node.progress.over(self._call, self._router.mono())
         if self._lead is not None:
             self._router.prefills.end(self._lead, computed=well)
 
@@ -78,7 +83,9 @@ class Route:
             return
         if not kept and total < self._router.least(self._pick.node.name, self._decision.model):
             return  # too short to be kept anywhere
-        self._decision.reported = round(kept / total * self._pick.prompt.tokens)
+        tokens = self._pick.prompt.tokens
+        self._decision.reported = round(kept / total * tokens)
+        self._pick.node.progress.took((1 - kept / total) * tokens, self._seconds or 0.0)
         self._router.reported(self._pick, self._pick.prompt, kept, total, self._epoch)
 
     def lost(self) -> None:
@@ -107,7 +114,8 @@ class Router:
         self._zone = zone
         self._nodes = tuple(nodes)
         self.prefixes = Prefixes([node.name for node in nodes], entries=settings.table_entries)
-        self.gossip = Gossip(self._nodes, self.prefixes)
+        self.mono = clock.mono
+        self.gossip = Gossip(self._nodes, self.prefixes, clock.mono)
         self.prefills = Prefills(settings.prefill_tokens, float(settings.prefill_wait))
         self._ring = Ring([(node.name, node.weight) for node in nodes])
         self._chance, self.least = chance or Random().random, least
@@ -215,11 +223,13 @@ class Router:
     def _candidate(self, node: Node, depth: int) -> Candidate:
         away = node.zone != self._zone
         penalty = self._settings.zone_penalty if away else 0.0
-        queued, running = self.gossip.load(node)
-        strange = node.strangers.now(self._clock.mono())
-        queued = node.queued + queued + strange.queued
-        running = node.running + running + strange.running
-        return Candidate(node.name, depth, queued, running, node.weight, penalty)
+        now, elsewhere = self.mono(), self.gossip.load(node)
+        strange = node.strangers.now(now)
+        queued = node.queued + elsewhere.queued + strange.queued
+        if self.gossip.whole:
+            queued -= node.progress.computed(now)
+        running = node.running + elsewhere.running + strange.running
+        return Candidate(node.name, depth, max(0.0, queued), running, node.weight, penalty)
 
     def __repr__(self) -> str:
         return f"<Router {self._settings.policy} {self.prefixes!r}>"

@@ -110,6 +110,40 @@ async def test_what_waits_is_summed_over_the_others(client: driver.Redis) -> Non
     assert client.hlen(LOAD) == 1
 
 
+async def test_how_long_a_node_has_been_at_it_is_told(client: driver.Redis) -> None:
+    """So that others know what it has computed meanwhile, by how fast they know it to be."""
+    one, other = Gateway(client), Gateway(client)
+    home, _, _ = one.send(LONG)
+    one.clock.advance(1.5)
+    await round_of(one, other)
+    at = "abc".index(home)
+    other.nodes[at].progress.took(10_000, 10.0)
+    shown = other.router.pick(other.nodes, Wish(other.nodes, "m", b"", False, LONG)).considered
+
+    assert shown[at].queued == 500
+
+
+async def test_who_hears_nobody_does_not_tell_how_far_nodes_are(client: driver.Redis) -> None:
+    """What others have sent there meanwhile may come first."""
+    one = Gateway(client)
+    home, _, _ = one.send(LONG)
+    node = one.nodes["abc".index(home)]
+    node.progress.took(10_000, 10.0)
+    one.clock.advance(1.5)
+    wish = Wish(one.nodes, "m", b"", False, LONG)
+
+    def seen() -> int:
+        return sum(known.queued for known in one.router.pick(one.nodes, wish).considered)
+
+    assert seen() == 500
+    one.link.down = True
+    await one.routes.round()
+    assert seen() == 2000
+    one.link.down = False
+    await one.routes.round()
+    assert seen() == 500
+
+
 async def test_a_node_that_began_anew_is_told_of(client: driver.Redis) -> None:
     one, other = Gateway(client), Gateway(client)
     _, _, route = one.send(LONG)
@@ -153,21 +187,31 @@ async def test_what_no_gateway_wrote_is_passed_over(client: driver.Redis, junk: 
     assert other.send(LONG)[:2] == (home, "hit")
 
 
-def load(queued: float, running: int) -> bytes:
-    return msgspec.msgpack.encode(dict.fromkeys("abc", (queued, running)))
+def load(*told: object) -> bytes:
+    return msgspec.msgpack.encode(dict.fromkeys("abc", told))
 
 
 @pytest.mark.parametrize(
-    ("queued", "running"),
-    [(float("inf"), 1), (float("nan"), 1), (-1e300, 1), (1e300, 1), (1.0, -5), (1.0, 1 << 63)],
+    ("queued", "running", "state"),
+    [
+        (float("inf"), 1, ()),
+        (float("nan"), 1, ()),
+        (-1e300, 1, ()),
+        (1e300, 1, ()),
+        (1.0, -5, ()),
+        (1.0, 1 << 63, ()),
+        (1.0, 1, ((-1.0, 1.0, 1.0),)),
+        (1.0, 1, ((1.0, float("nan"), 1.0),)),
+        (1.0, 1, ((1.0, 1.0, -1.0),)),
+    ],
 )
 async def test_no_load_that_cannot_be_is_believed(
-    client: driver.Redis, queued: float, running: int
+    client: driver.Redis, queued: float, running: int, state: tuple[object, ...]
 ) -> None:
     one = Gateway(client)
     home, _, _ = one.send(LONG)
     now = int(client.time()[0]) * 1000
-    client.hset(LOAD, "stranger", b"%d " % now + load(queued, running))
+    client.hset(LOAD, "stranger", b"%d " % now + load(queued, running, *state))
     await one.routes.round()
     shown = one.router.pick(one.nodes, Wish(one.nodes, "m", b"", False, LONG)).considered
 

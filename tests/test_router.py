@@ -19,6 +19,7 @@ from proxy.fleet import Fleet
 from proxy.node import Node
 from proxy.ports import UpstreamError
 from proxy.router import Router
+from proxy.wish import Pick, Wish
 from tests.fakes import Answer, FakeClock, FakeUpstream, settle
 
 if TYPE_CHECKING:
@@ -133,6 +134,28 @@ async def test_a_call_counts_as_load_until_its_first_byte() -> None:
     await answer.aclose()
 
     assert (before, after, sum(fleet.queued())) == (2000, 0, 0)
+
+
+async def test_what_a_node_has_computed_meanwhile_waits_there_no_longer() -> None:
+    """Once it has told of a prompt how much of it it had to compute, and in what time."""
+    fleet = depot(2)
+    node, router, prompt = fleet.nodes[0], fleet.router, turns("x" * 40_000)
+    wish, total = Wish(tuple(fleet.nodes), "m", b"", sticky=False, prompt=prompt), prompt.tokens
+
+    def seen() -> int:
+        return router.pick(fleet.nodes, wish).considered[0].queued
+
+    first = router.begin(Pick(node, "cold", prompt), wish)
+    fleet.clock.advance(2.0)
+    assert seen() == total
+    first.computed()
+    first.report(0, total)
+    second = router.begin(Pick(node, "cold", turns("y" * 40_000)), wish)
+    fleet.clock.advance(1.5)
+
+    assert seen() == total - round(1.5 * total / 2)
+    second.computed()
+    assert seen() == 0
 
 
 @pytest.mark.parametrize("how", ["left", "failed", "cancelled", "cut"])

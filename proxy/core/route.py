@@ -14,6 +14,7 @@ from blake3 import blake3
 
 from proxy.core.chain import MOST, Boundary
 from proxy.core.prefix import LONGEST
+from proxy.core.progress import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,8 +59,10 @@ class Load(NamedTuple):
     """What a gateway has waiting at a node."""
 
     queued: Annotated[float, msgspec.Meta(ge=0, le=MOST)]
-    """Tokens that the node has yet to compute."""
+    """Tokens of calls without a first byte that the node had yet to compute when it was asked."""
     running: Annotated[int, msgspec.Meta(ge=0, le=MOST)]
+    state: State = State()
+    """How long it has been at it."""
 
 
 class News(NamedTuple):

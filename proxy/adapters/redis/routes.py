@@ -84,7 +84,7 @@ class Routes:
             loads, news = await self._link.script(_ROUND, self._keys, args, write=True)
         except (StoreError, TypeError, ValueError):
             if self._clock.mono() - self._heard_at > _LIVES:
-                self._gossip.hear_loads([])  # nobody knows what the others have to do
+                self._gossip.deaf()
             return False
         self._heard_at = self._clock.mono()
         self._gossip.hear_loads([load for one in loads if (load := _decoded(_LOADS, one))])
