@@ -181,7 +181,10 @@ class Failing(Replay):
         habits = dict(self._frequent())
         wanted = [
             Wanted(
-                digest, habit.request.tokens, habit.uses.rate(now), list(self._spots(habit, nodes))
+                digest,
+                habit.request.tokens,
+                habit.uses.rate(now),
+                list(self._spots(habit, nodes, now)),
             )
             for digest, habit in habits.items()
         ]
@@ -204,14 +207,12 @@ class Failing(Replay):
                 if looked == _EACH:
                     return
 
-    def _spots(self, habit: Habit, nodes: Sequence[Shadowed]) -> Iterator[Spot]:
+    def _spots(self, habit: Habit, nodes: Sequence[Shadowed], now: float) -> Iterator[Spot]:
         view, prompt = self._ours.views[0], habit.request.prompt
         names = [node.name for node in nodes]
         depths = view.prefixes.depths(names, prompt.chain)
-        candidates = [
-            route.Candidate(name, depth, view.queued[name], view.running[name])
-            for name, depth in zip(names, depths, strict=True)
-        ]
+        known = zip(names, depths, strict=True)
+        candidates = [view.candidate(name, depth, now) for name, depth in known]
         best = route.prefix(candidates, prompt).at
         for at in [best, *(i for i in range(len(nodes)) if i != best)]:
             idle = not nodes[at].running and nodes[at].shadow is None
