@@ -25,7 +25,8 @@ from proxy.core.providers import Providers
 from proxy.core.rules import exchanges, rules
 from proxy.environment import admin_token, credential, peer_secret
 from proxy.flights import Flights
-from proxy.front import Front, Plan, listening
+from proxy.front import Front, Plan
+from proxy.nodes import listening
 from proxy.storage import Site, Storage, tier_checks
 from proxy.worker import Parts, Worker
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import random
 import secrets
@@ -15,28 +14,21 @@ from proxy.adapters.calendars import Calendars
 from proxy.adapters.door.arrival import Limits
 from proxy.adapters.door.door import Door
 from proxy.adapters.door.lane import Lane
-from proxy.adapters.http.load import Loads
-from proxy.adapters.http.node import Http
-from proxy.adapters.http.probe import Probe, probed
 from proxy.adapters.redis.buckets import Buckets as FleetBuckets
-from proxy.adapters.redis.routes import Routes
 from proxy.adapters.tunnel import Tunnel
 from proxy.company import Company
-from proxy.config import ConfigError
 from proxy.core.chain import Links
 from proxy.core.keeping import Keeping
-from proxy.core.limiter import Limiter
 from proxy.core.prefix import prompt
 from proxy.core.providers import Providers
 from proxy.core.quota import Quota
 from proxy.environment import credential
-from proxy.fleet import Fleet
 from proxy.flights import Flights
 from proxy.foresight import warming
 from proxy.keeper import Keeper
 from proxy.marks import Marks
 from proxy.memo import Memo
-from proxy.node import Node
+from proxy.nodes import Nodes
 from proxy.origin import Origin
 from proxy.passing import Passing
 from proxy.pipeline import Pipeline
@@ -45,33 +37,20 @@ from proxy.recall import Recall
 from proxy.renders import Renders
 from proxy.rescue import Rescue
 from proxy.response import Report
-from proxy.router import Router
 from proxy.storage import Site, Storage
 from proxy.strain import Strain
-from proxy.watch import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from aiohttp import web
 
-    from proxy.config import Config, Upstream
     from proxy.core.rules import Rules
     from proxy.ports import Emit
     from proxy.sharing import Sharing
-    from proxy.storage import Close, Loop
+    from proxy.storage import Loop
 
 
 _MARKS: Final = 65536
 """Keys that something is remembered about, of each kind and in each worker."""
-
-
-def listening(config: Config) -> None:
-    """Whether engines' events can be listened to, where that is set. Raises: ConfigError."""
-    for i, table in enumerate(config.upstream):
-        if table.events and importlib.util.find_spec("zmq") is None:
-            what = "it needs the extra `events`: pip install 'hotprefix[events]'"
-            raise ConfigError(f"{what} - at `$.upstream[{i}].events`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,65 +77,15 @@ class Front:
         self._plan, self._storage, self._company = plan, storage, company
         self._flights, self._sharing, self._emit = flights, sharing, emit
         self._config, self._clock = plan.site.config, plan.site.clock
-        self.loops: list[Loop] = [plan.calendars.run]
-        self.closing: list[Close] = []
         providers = Providers(self._config)
-        self.fleet = self._fleet(providers)
+        nodes = Nodes(plan.site, storage.link, providers, emit)
+        self.fleet, self.closing = nodes.fleet, nodes.closing
+        self.loops: list[Loop] = [plan.calendars.run, *nodes.loops]
         self._quotas = self._limited()
         self._unkept = Marks(_MARKS, self._clock, float(self._config.cache.uncacheable_ttl))
         self.warmer = warming(plan.site, plan.rules, company, self.fleet, providers, emit)
         self.loops.append(self.warmer.run)
         self._origin = self._asked()
-
-    def _fleet(self, providers: Providers) -> Fleet:
-        config = self._config
-        nodes = [self._node(table) for table in config.upstream]
-        overload, breaker = config.overload, config.breaker
-        router = Router(
-            nodes,
-            self._clock,
-            self._emit,
-            settings=config.routing,
-            zone=config.zone.name,
-            least=lambda node, model: providers.rule(node, model).min_tokens,
-        )
-        if self._storage.link is not None and len(nodes) > 1 and router.prompted:
-            self.loops.append(Routes(self._storage.link, router.gossip, self._clock).run)
-        elif config.server.workers > 1:
-            router.gossip.deaf()
-        self.loops.append(Watch(nodes, router.lost, self._clock, self._emit).run)
-        self._listen(nodes, router)
-        return Fleet(
-            nodes, self._clock, self._emit, breaker=breaker, overload=overload, router=router
-        )
-
-    def _listen(self, nodes: Sequence[Node], router: Router) -> None:
-        """To the events of engines, and to how much they have to do."""
-        both = list(zip(self._config.upstream, nodes, strict=True))
-        chance = random.Random().random
-        if busy := [one for one in both if one[0].metrics]:
-            self.loops.append(Loads(busy, router, self._clock, self._emit, chance).run)
-        if told := [one for one in both if one[0].events]:
-            from proxy.adapters.blocks import Events  # its driver is an extra
-
-            self.loops.append(Events(told, router, self._clock, self._emit).run)
-
-    def _node(self, table: Upstream) -> Node:
-        upstream, overload = Http(table), self._config.overload
-        self.closing.append(upstream.aclose)
-        most = min(table.max_concurrency or table.max_connections, table.max_connections)
-        return Node(
-            table.name,
-            upstream,
-            models=table.models,
-            credential=credential(table, self._plan.site.environ),
-            ask_usage=table.ask_usage,
-            limiter=Limiter(most, least=overload.min_concurrency, adaptive=overload.adaptive),
-            probe=Probe(table) if len(self._config.upstream) > 1 and probed(table) else None,
-            frozen=float(table.frozen_timeout),
-            weight=table.weight,
-            zone=table.zone,
-        )
 
     def _limited(self) -> Quotas:
         config, clock, link = self._config, self._clock, self._storage.link

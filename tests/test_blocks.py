@@ -15,8 +15,8 @@ from proxy.adapters.clock import SystemClock
 from proxy.config import ConfigError, Upstream, parse
 from proxy.core.events import BlocksHeld, BlocksTold, NodeVoid
 from proxy.core.prefix import Prompt, chained
-from proxy.front import listening
 from proxy.node import Node
+from proxy.nodes import listening
 from proxy.router import Router
 from proxy.wish import Wish
 from tests import vllm
