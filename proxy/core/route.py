@@ -145,8 +145,12 @@ def _meeting(equal: Sequence[int], candidates: Sequence[Candidate], prompt: Prom
 
 
 def least(candidates: Sequence[Candidate]) -> Choice:
-    """The one with the fewest calls; of several, the first."""
-    return Choice(min(range(len(candidates)), key=lambda at: candidates[at].running), "least")
+    """The one with the fewest calls for its weight, this one counted in; of several, the first."""
+
+    def share(at: int) -> float:
+        return (candidates[at].running + 1) / candidates[at].weight
+
+    return Choice(min(range(len(candidates)), key=share), "least")
 
 
 def drawn(candidates: Sequence[Candidate], chance: float) -> Choice:

@@ -184,6 +184,18 @@ def test_the_least_is_the_one_with_the_fewest_calls(running: list[int], at: int)
     assert least(candidates) == Choice(at, "least")
 
 
+@pytest.mark.parametrize("weights", [(1.0, 3.0), (3.0, 1.0), (0.5, 2.0, 1.5), (1.0, 1.0)])
+def test_a_node_has_as_many_of_the_calls_as_its_weight_is_of_all(
+    weights: tuple[float, ...],
+) -> None:
+    running = [0] * len(weights)
+    for _ in range(round(4 * sum(weights))):
+        pairs = enumerate(zip(running, weights, strict=True))
+        running[least([Candidate(str(i), running=r, weight=w) for i, (r, w) in pairs]).at] += 1
+
+    assert running == [4 * weight for weight in weights]
+
+
 @pytest.mark.parametrize(
     ("weights", "chance", "at"),
     [
