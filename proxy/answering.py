@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
-from proxy.core.cached import EDGE, counts
+from proxy.core.cached import Edges
 from proxy.core.entry import Usage
 from proxy.core.events import UpstreamAnswered, UpstreamFailed
 from proxy.core.status import Why
@@ -52,9 +52,8 @@ class Answering:
         self._open = True
         self._failed = self._whole = self._frozen = self._stream = False
         self._next: bytes | None = None
-        readable = place.route.routed and not self.head.get("content-encoding")
-        self._edge = b"" if readable else None
-        """The first and the last bytes; None: nobody asks what they say of usage."""
+        self._edges = _edges(self.head) if place.route.routed else None
+        """None: nobody asks what they say of usage."""
         self._unwell(self.head.status)
         place.node.outstanding.begun(self._freeze, place.elsewhere)
 
@@ -85,8 +84,8 @@ class Answering:
         self._place.node.outstanding.heard += 1
         if self._first is None:
             self._begun()
-        if self._edge is not None:
-            self._edge = edges(self._edge, chunk)
+        if self._edges is not None:
+            self._edges.feed(chunk)
         return chunk
 
     async def aclose(self) -> None:
@@ -144,7 +143,7 @@ class Answering:
         self._whole = True
         if self.head.status < 400:
             self._place.judge("success", self._waited())
-            if self._edge and (told := counts(self._edge)) is not None:
+            if self._edges is not None and (told := self._edges.counts()) is not None:
                 self._place.route.report(*told)
 
     def _left(self) -> None:
@@ -171,24 +170,22 @@ async def first(response: UpstreamResponse) -> bytes | None:
         raise
 
 
-async def skimmed(response: UpstreamResponse) -> bytes:
-    """The edges of an answer that nobody wants. Raises: UpstreamError; kind `status` where it is a
-    refusal or does not end."""
-    edge, size, status = b"", 0, response.head.status
+async def skimmed(response: UpstreamResponse) -> tuple[int, int] | None:
+    """What an answer that nobody wants says of usage, as `core.cached.counts`. Raises:
+    UpstreamError; kind `status` where it is a refusal or does not end."""
+    edges, size, status = _edges(response.head), 0, response.head.status
     try:
         async for chunk in response:
-            edge, size = edges(edge, chunk), size + len(chunk)
+            edges.feed(chunk)
+            size += len(chunk)
             if size > _UNWANTED:
                 break
     finally:
         await response.aclose()
     if status >= 400 or size > _UNWANTED:
         raise UpstreamError(response.node, "status", "not what was asked for", status)
-    return edge
+    return edges.counts()
 
 
-def edges(edge: bytes, chunk: bytes) -> bytes:
-    """The first and the last bytes of what has come so far: Anthropic tells first what others
-    tell last."""
-    edge += chunk
-    return edge if len(edge) <= 2 * EDGE else edge[:EDGE] + edge[-EDGE:]
+def _edges(head: Head) -> Edges:
+    return Edges(head.get("content-encoding") or "")

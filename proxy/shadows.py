@@ -14,7 +14,6 @@ from blake3 import blake3
 
 from proxy.answering import skimmed
 from proxy.core import shadow
-from proxy.core.cached import counts
 from proxy.core.context import Hints
 from proxy.core.events import Warmed, WarmUsed
 from proxy.core.rewrite import call
@@ -193,7 +192,7 @@ class Shadows:
             raise StoppedError("budget", pause)
         work.calls += 1
         try:
-            told = counts(await self._asked(work, form))
+            told = await self._asked(work, form)
         except StoppedError as stop:
             self._spent(work, stop.outcome, new, work.money)
             raise
@@ -227,8 +226,8 @@ class Shadows:
         work.spent += tokens
         self._emit(Warmed(work.node.name, outcome, tokens, money))
 
-    async def _asked(self, work: _Work, form: bytes) -> bytes:
-        """The edges of the node's answer. Raises: StoppedError."""
+    async def _asked(self, work: _Work, form: bytes) -> tuple[int, int] | None:
+        """What the node's answer says of usage. Raises: StoppedError."""
         arrival, request, _ = work.target
         sent = call(arrival, request, form, work.node.credential, self._stripped, ask_usage=False)
         sent = msgspec.structs.replace(sent, headers=(*sent.headers, _NOT_CACHED))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from typing import TYPE_CHECKING
 
 import orjson
@@ -211,17 +212,18 @@ async def test_a_report_that_confirms_leaves_the_rest_as_it_is() -> None:
     assert [decision.reported for decision in fleet.router.decisions()] == [1800] * 4
 
 
-async def test_a_stream_tells_too_and_a_coded_answer_does_not() -> None:
+@pytest.mark.parametrize(("coding", "told"), [("", 500), ("gzip", 500), ("br", None)])
+async def test_a_stream_tells_too_in_any_coding_that_is_known(
+    coding: str, told: int | None
+) -> None:
     usage = b'data: {"usage":{"prompt_tokens":4,"prompt_cache_hit_tokens":1}}\n\n'
-    stream = Answer((b"data: " + b"x" * 20_000 + b"\n\n", usage, b"data: [DONE]\n\n"))
-    coded = Answer((usage,), headers=(("content-encoding", "gzip"),))
-    told = []
-    for answer in (stream, coded):
-        fleet = depot(2, answer)
-        await fleet.ask(long("a"))
-        told.append(fleet.router.decisions()[0].reported)
+    pieces = [b"data: " + b"x" * 20_000 + b"\n\n", usage, b"data: [DONE]\n\n"]
+    if coding == "gzip":
+        pieces = [gzip.compress(piece) for piece in pieces]
+    fleet = depot(2, Answer(pieces, headers=(("content-encoding", coding),) if coding else ()))
+    await fleet.ask(long("a"))
 
-    assert told == [500, None]
+    assert fleet.router.decisions()[0].reported == told
 
 
 @pytest.mark.parametrize("last", [True, False])

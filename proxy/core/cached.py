@@ -6,10 +6,44 @@ import re
 from json import JSONDecoder
 from typing import Any, Final
 
-EDGE: Final = 4096
+from proxy.core.coding import CodingError, decoder
+
+_EDGE: Final = 4096
 """Bytes at an answer's beginning and end between which nothing is looked for."""
+_DECODED: Final = 16 << 20
+"""Bytes that a coded answer may grow to; of a larger one nobody knows what it says."""
 _USAGE: Final = re.compile(r'"(?:usage|timings|usageMetadata)"\s*:\s*(?=\{)')
 _DECODER: Final = JSONDecoder()
+
+
+class Edges:
+    """The first and the last bytes of an answer that arrives, without its codings: Anthropic tells
+    first what others tell last."""
+
+    __slots__ = ("_decoder", "_held")
+
+    def __init__(self, coding: str = "") -> None:
+        """`coding`: its `Content-Encoding`; of one that is not known nothing can be told."""
+        self._decoder = decoder(coding, _DECODED) if coding else None
+        self._held = b"" if self._decoder is not None or not coding else None
+
+    def feed(self, chunk: bytes) -> None:
+        """More of it is here."""
+        if self._held is None:
+            return
+        try:
+            held = self._held + (chunk if self._decoder is None else self._decoder.feed(chunk))
+        except CodingError:
+            self._held = None
+        else:
+            self._held = held if len(held) <= 2 * _EDGE else held[:_EDGE] + held[-_EDGE:]
+
+    def counts(self) -> tuple[int, int] | None:
+        """As `counts`, of all that came."""
+        return None if self._held is None else counts(self._held)
+
+    def __repr__(self) -> str:
+        return f"<Edges {'unknown' if self._held is None else len(self._held)}>"
 
 
 def counts(answer: bytes) -> tuple[int, int] | None:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
+from typing import TYPE_CHECKING
+
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.core.cached import counts
+from proxy.core.cached import Edges, counts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 OPENAI = b'{"usage":{"prompt_tokens":400,"prompt_tokens_details":{"cached_tokens":100}}}'
 
@@ -67,3 +75,45 @@ def test_no_bytes_are_an_error(before: bytes, after: bytes) -> None:
     for answer in (before, before + b'"usage":{' + after, before + OPENAI[:40] + after):
         told = counts(answer)
         assert told is None or 0 <= told[0] <= told[1]
+
+
+CODINGS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "zstd": zstandard.compress,
+    "gzip, zstd": lambda body: zstandard.compress(gzip.compress(body)),
+}
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+@pytest.mark.parametrize("last", [True, False])
+@given(size=st.integers(1, 5000))
+def test_either_end_of_an_answer_is_read_whatever_its_coding(
+    coding: str, last: bool, size: int
+) -> None:
+    filling = b"".join(b"data: %d\n\n" % number for number in range(3000))
+    body = CODINGS[coding](filling + OPENAI if last else OPENAI + filling)
+    edges = Edges(coding)
+    for start in range(0, len(body), size):
+        edges.feed(body[start : start + size])
+
+    assert edges.counts() == (100, 400)
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        ("br", OPENAI),
+        ("gzip", OPENAI),
+        ("gzip, br", gzip.compress(OPENAI)),
+        ("gzip", gzip.compress(b"x" * (17 << 20)) + gzip.compress(OPENAI)),
+        ("gzip", gzip.compress(b"x" * 9000 + OPENAI)[:-20]),
+    ],
+)
+def test_what_cannot_be_decoded_says_nothing(coding: str, body: bytes) -> None:
+    """Which is not that nothing was kept."""
+    edges = Edges(coding)
+    edges.feed(body)
+
+    assert edges.counts() is None
