@@ -167,10 +167,11 @@ class Router:
         """A node told how many tokens of a prompt it had kept, and how many that has by its own
         count; `epoch`: the life of its cache in which it was asked."""
         node, told = pick.node, round(kept / total * prompt.tokens)
-        if self.prefixes.epoch(node.name) == epoch:
-            self.prefixes.report(node.name, prompt.chain, pick.depth, kept / total, total)
-        else:  # it has the prompt in its new life, and of the old one there is nothing to learn
+        if self.prefixes.epoch(node.name) != epoch:
+            # It has the prompt in its new life, and of the old one there is nothing to learn.
             self.warmed(node, prompt.chain)
+        elif not prompt.beside:  # of several, nobody knows which it kept
+            self.prefixes.report(node.name, prompt.chain, pick.depth, kept / total, total)
         self._emit(PrefixReported(node.name, pick.cached, told, prompt.tokens))
         if self.reports is not None:
             self.reports(node.name, prompt, told)

@@ -182,6 +182,8 @@ class Warmer:
         made = await off_loop(len(arrival.body), self._prompted, arrival.body, request, Hints())
         if made is None:
             raise RecordError("it has no prompt")
+        if made.beside:
+            raise RecordError("it has several prompts: each must be a request of its own")
         return Target(self._plain(arrival, arrival.body), request, made)
 
     def _plain(self, arrival: Arrival, body: bytes) -> Arrival:

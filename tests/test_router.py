@@ -236,6 +236,23 @@ async def test_what_is_said_at_either_end_of_a_long_stream_is_heard(last: bool) 
     assert fleet.router.decisions()[0].reported == 500
 
 
+async def test_what_was_kept_of_several_prompts_says_nothing_of_one() -> None:
+    """But all of them are work that waits."""
+    fleet = depot(1, telling(0, 90_000))
+    capacity = fleet.router.prefixes.stats("a")[2]
+    waits = []
+    for _ in range(LOST + 2):
+        answer = await fleet.send(turns(long("a"))._replace(beside=50_000))
+        waits += fleet.queued()
+        assert [chunk async for chunk in answer]
+        await answer.aclose()
+    fleet.nodes[0].upstream = FakeUpstream(Answer((b"ok",)))
+
+    assert waits == [52_000] + [50_000] * (LOST + 1)
+    assert fleet.router.prefixes.stats("a")[2] == capacity
+    assert (await fleet.ask(long("a"), "b"))[2] == 2000
+
+
 async def test_what_a_node_held_is_forgotten_when_it_cannot_be_reached() -> None:
     fleet = depot(1)
     await fleet.ask(long("a"))

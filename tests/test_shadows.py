@@ -6,6 +6,7 @@ import asyncio
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from proxy.core.events import UpstreamAnswered, Warmed, WarmUsed
 from proxy.core.recorded import RecordError
 from proxy.core.route import Load
 from proxy.ports import UpstreamError
-from tests.asking import K2
+from tests.asking import K2, arrival
 from tests.fakes import Answer, FakeClock, FakeLeases, FakeUpstream, settle
 from tests.hearth import Hearth, conversation, telling
 
@@ -456,3 +457,24 @@ async def test_a_node_is_named_or_all_are_warmed() -> None:
 async def test_what_cannot_be_warmed_is_told(body: Any, node: str, message: str) -> None:
     with pytest.raises(RecordError, match=message):
         await Hearth().warm(body, node=node)
+
+
+async def test_several_prompts_at_once_are_not_warmed() -> None:
+    asked = msgspec.structs.replace(
+        arrival({"model": "m", "prompt": ["a" * 9000, "b" * 9000]}), path="/v1/completions"
+    )
+    with pytest.raises(RecordError, match="several prompts"):
+        await Hearth().warmer.demand(asked)
+
+
+async def test_a_prompt_of_tokens_is_warmed_in_steps() -> None:
+    hearth = Hearth(settings="[warming]\nchunk_tokens = 1000\n")
+    body = {"model": "m", "prompt": list(range(1000, 3000))}
+    asked = msgspec.structs.replace(arrival(body), path="/v1/completions")
+    (result,) = await hearth.warmer.demand(asked)
+    sent = [body["prompt"] for body in hearth.sent()]
+
+    assert result.outcome == "warmed"
+    assert len(sent) > 1
+    assert all(one == body["prompt"][: len(one)] for one in sent)
+    assert sent[-1] == body["prompt"]

@@ -25,7 +25,7 @@ _PIECE: Final = 2048
 """Bytes; inside a long part there are boundaries at this times the powers of two."""
 _LONG: Final = 8192
 """Bytes; a shorter part is hashed in one go, which is twice as fast."""
-_TOKEN: Final = 4
+TOKEN: Final = 4
 """Bytes of a token, about; what nodes report is compared by its share of the prompt."""
 _GOES_ON: Final = b"\xff"
 """In the place of a role's length: the part goes on, and no other begins."""
@@ -52,7 +52,7 @@ def linked(opening: bytes, piece: bytes, size: int) -> Boundary:
 
     `opening`: the boundary before it, and which role begins there, or that none does.
     """
-    return Boundary(blake3(opening + piece).digest(length=DIGEST), (size + _TOKEN - 1) // _TOKEN)
+    return Boundary(blake3(opening + piece).digest(length=DIGEST), (size + TOKEN - 1) // TOKEN)
 
 
 def laid(

@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from proxy.core import canonical, media
-from proxy.core.chain import laid, linked, rooted
+from proxy.core.chain import TOKEN, laid, linked, rooted
 from proxy.core.context import Hints
+from proxy.core.endpoint import Endpoint
+from proxy.core.prompts import longest
 from proxy.core.segments import MESSAGES, segments, written
 
 if TYPE_CHECKING:
@@ -40,10 +42,12 @@ class Prompt(NamedTuple):
     layers: tuple[int, int, int] = (0, 0, 0)
     """Boundaries up to the end of tools and system, of developer messages, of the earlier turns."""
     hints: Hints = Hints()
+    beside: int = 0
+    """Tokens of other prompts in the same request, of which nothing else is known."""
 
     @property
     def tokens(self) -> int:
-        return self.chain[-1].tokens
+        return self.chain[-1].tokens + self.beside
 
     def held(self, depth: int) -> int:
         """Tokens up to the end of so many boundaries."""
@@ -56,7 +60,7 @@ def prompt(
     """The prompt of a request body; None: it has none that a node would keep.
 
     In the order in which engines lay it out: what changes the template, tools, system, messages.
-    Two tenants have no boundary in common, whatever they ask.
+    Two tenants have no boundary in common, whatever they ask. Of several the longest.
     """
     names = MESSAGES.get(request.endpoint)
     if names is None:
@@ -66,7 +70,11 @@ def prompt(
         if not isinstance(fields, dict):
             return None
         fields = media.by_content(fields, remote=True)
-        return chained(_root(fields, request, rules), segments(fields, names), link, hints)
+        beside = 0
+        if request.endpoint is Endpoint.COMPLETIONS:
+            fields["prompt"], beside = longest(fields.get("prompt"))
+        made = chained(_root(fields, request, rules), segments(fields, names), link, hints)
+        return None if made is None else made._replace(beside=beside // TOKEN)
     except (ValueError, RecursionError):
         return None
 

@@ -80,7 +80,7 @@ def shortened(body: bytes, endpoint: Endpoint, tokens: int) -> bytes | None:
             continue
         kept[name], room = _cut(part, room)
     turns = _PARTS[endpoint][-1]
-    if isinstance(kept.get(turns), list):
+    if isinstance(kept.get(turns), list) and endpoint is not Endpoint.COMPLETIONS:
         last = kept[turns][-1] if kept[turns] else None
         if not (isinstance(last, dict) and last.get("role") == "user"):
             kept[turns] = [*kept[turns], {"role": "user", "content": _ASKED}]
@@ -106,6 +106,8 @@ def _cut(part: Any, room: int) -> tuple[Any, int]:
         # Only the text of a turn may be cut: half a picture or half a call is none.
         if isinstance(one, dict) and isinstance(one.get("content"), str) and room > 0:
             kept.append({**one, "content": _cut(one["content"], room)[0]})
+        elif isinstance(one, str | list) and room > 0:  # the one prompt of a completion
+            kept.append(_cut(one, room)[0])
         return kept, 0
     return kept, room
 

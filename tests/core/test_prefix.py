@@ -349,7 +349,7 @@ SHAPES: dict[str, tuple[Endpoint, dict[str, Any], int]] = {
     "chat with tools": (Endpoint.CHAT, talk("a", tools=[{"name": "f"}]), 2),
     "chat with tools and functions": (Endpoint.CHAT, talk("a", tools=[1], functions=[2]), 3),
     "a completion": (Endpoint.COMPLETIONS, {"prompt": "a"}, 1),
-    "completions": (Endpoint.COMPLETIONS, {"prompt": ["a", "b"]}, 2),
+    "completions": (Endpoint.COMPLETIONS, {"prompt": ["a", "b"]}, 1),
     "a response": (Endpoint.RESPONSES, {"input": "a"}, 1),
     "a response to messages": (Endpoint.RESPONSES, {"input": said("a", "b", "c")}, 3),
     "instructions and a text": (Endpoint.RESPONSES, {"instructions": "a", "input": "b"}, 2),
@@ -582,6 +582,26 @@ def test_a_prompt_of_tokens_is_one_long_text() -> None:
     assert shared(one, made({"prompt": text[:-1]}, Endpoint.COMPLETIONS)) == 0
 
 
+@pytest.mark.parametrize(
+    "of", [lambda n: f"text {n} " * 90, lambda n: [n * 7 + i for i in range(90)]]
+)
+def test_of_several_prompts_the_longest_is_one_by_itself(of: Any) -> None:
+    """And the others count as work: that they were sent together is no prefix of anything."""
+    first, second, third = of(1), of(20), of(300)
+    alone, other, both = (
+        made({"prompt": given}, Endpoint.COMPLETIONS)
+        for given in (third, [second], [second, third, first])
+    )
+
+    assert both.chain == alone.chain
+    assert both.chain == made({"prompt": [third]}, Endpoint.COMPLETIONS).chain
+    assert shared(both, other) == 0
+    assert both.tokens == pytest.approx(
+        sum(made({"prompt": one}, Endpoint.COMPLETIONS).tokens for one in (first, second, third)),
+        abs=3,
+    )
+
+
 def test_a_first_question_that_comes_very_late_still_has_a_lasting_name() -> None:
     shots = [{"role": "system", "content": text} for text in TURNS[:600]]
     one, other = (made({"messages": shots + said(*TURNS[600:end])}) for end in (601, 700))
@@ -599,7 +619,7 @@ def test_a_first_question_that_comes_very_late_still_has_a_lasting_name() -> Non
         (Endpoint.CHAT, {"messages": said("a", first="assistant")}, 0),
         (Endpoint.CHAT, {"messages": [{"role": "system", "content": "s"}, {"role": "tool"}]}, 1),
         (Endpoint.COMPLETIONS, {"prompt": "x" * 10_000}, 3),
-        (Endpoint.COMPLETIONS, {"prompt": ["a", "b"]}, 1),
+        (Endpoint.COMPLETIONS, {"prompt": ["a", "b" * 10_000]}, 3),
         (Endpoint.RESPONSES, {"instructions": "s", "input": "a"}, 1),
         (Endpoint.RESPONSES, {"instructions": "s", "input": said("a", "b", "c")}, 1),
         (Endpoint.RESPONSES, {"instructions": "s", "input": ""}, 0),

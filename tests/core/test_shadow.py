@@ -179,6 +179,9 @@ def test_what_is_cut_off_is_a_beginning_of_the_whole(
     ("fields", "endpoint", "kept"),
     [
         ({"prompt": "a" * 9000}, Endpoint.COMPLETIONS, {"prompt": "a" * 4000}),
+        ({"prompt": ["a" * 9000]}, Endpoint.COMPLETIONS, {"prompt": ["a" * 3998]}),
+        ({"prompt": [1234] * 9000}, Endpoint.COMPLETIONS, {"prompt": [1234] * 999}),
+        ({"prompt": [[1234] * 9000]}, Endpoint.COMPLETIONS, {"prompt": [[1234] * 999]}),
         (
             {"system": "a" * 9000, "messages": TURNS},
             Endpoint.MESSAGES,
