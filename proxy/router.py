@@ -7,7 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 from proxy.config import Routing
-from proxy.core.events import PrefixReported, Routed
+from proxy.core.events import NodeVoid, PrefixReported, Routed
 from proxy.core.prefixes import Prefixes
 from proxy.core.route import (
     Candidate,
@@ -89,7 +89,7 @@ class Route:
         self._router.reported(self._pick, self._pick.prompt, kept, total, self._epoch)
 
     def lost(self) -> None:
-        """The node could not be reached: when it is there again, it begins anew."""
+        """The node could not be reached: when it is there again, it may begin anew."""
         self._router.lost(self._pick.node)
 
 
@@ -171,7 +171,9 @@ class Router:
             # It has the prompt in its new life, and of the old one there is nothing to learn.
             self.warmed(node, prompt.chain)
         elif not prompt.beside:  # of several, nobody knows which it kept
-            self.prefixes.report(node.name, prompt.chain, pick.depth, kept / total, total)
+            share = kept / total
+            if self.prefixes.report(node.name, prompt.chain, pick.depth, share, total):
+                self._began(node, prompt.chain)
         self._emit(PrefixReported(node.name, pick.cached, told, prompt.tokens))
         if self.reports is not None:
             self.reports(node.name, prompt, told)
@@ -186,9 +188,15 @@ class Router:
         return self.gossip.running(node) + (node.shadow is not None)
 
     def lost(self, node: Node) -> None:
-        """A node holds nothing any more, as far as can be seen from here: of one that stands far
-        away it may be the way there that is broken, which is nothing to tell others."""
-        self.void(node, tell=node.probe is not None)
+        """A node could not be reached from here, which is nothing to tell others: what was in its
+        way may be ours, and if it began anew they will see as much."""
+        self.prefixes.doubt(node.name)
+
+    def _began(self, node: Node, chain: tuple[Boundary, ...]) -> None:
+        """By its own words a node began anew, with this prompt."""
+        self.gossip.tell(node.name, None)
+        self.gossip.tell(node.name, chain)
+        self._emit(NodeVoid(node.name, "usage"))
 
     def void(self, node: Node, *, tell: bool) -> None:
         """What is known of a node holds no longer. `tell`: nor does what others know."""

@@ -146,17 +146,32 @@ async def test_who_hears_nobody_does_not_tell_how_far_nodes_are(client: driver.R
 
 async def test_a_node_that_began_anew_is_told_of(client: driver.Redis) -> None:
     one, other = Gateway(client), Gateway(client)
-    _, _, route = one.send(LONG)
+    one.send(LONG)
     await round_of(one, other)
-    route.lost()
+    for node in one.nodes:
+        one.router.void(node, tell=True)
     await round_of(one, other)
 
     assert other.send(LONG)[1] == "cold"
 
 
+async def test_a_node_that_one_gateway_cannot_reach_is_known_to_the_others(
+    client: driver.Redis,
+) -> None:
+    one, other = Gateway(client), Gateway(client)
+    home, _, route = one.send(LONG)
+    await round_of(one, other)
+    route.lost()
+    await round_of(one, other)
+
+    assert one.router.prefixes.stats(home)[0] == 0
+    assert other.send(turns("x" * 8000, "and then?"))[:2] == (home, "hit")
+
+
 async def test_nobody_hears_itself(client: driver.Redis) -> None:
     one = Gateway(client)
-    one.send(LONG)[2].lost()
+    home, _, _ = one.send(LONG)
+    one.router.void(next(node for node in one.nodes if node.name == home), tell=True)
     one.send(LONG)
     await round_of(one)
     await round_of(one)

@@ -11,11 +11,11 @@ import pytest
 
 from proxy.config import Routing
 from proxy.core.context import Hints
-from proxy.core.events import PrefixReported, Routed
+from proxy.core.events import NodeVoid, PrefixReported, Routed
 from proxy.core.limiter import Limiter
 from proxy.core.message import Call
 from proxy.core.prefix import Prompt, chained
-from proxy.core.prefixes import LOST
+from proxy.core.restart import DOUBTED, LOST
 from proxy.fleet import Fleet
 from proxy.node import Node
 from proxy.ports import UpstreamError
@@ -253,17 +253,53 @@ async def test_what_was_kept_of_several_prompts_says_nothing_of_one() -> None:
     assert (await fleet.ask(long("a"), "b"))[2] == 2000
 
 
-async def test_what_a_node_held_is_forgotten_when_it_cannot_be_reached() -> None:
-    fleet = depot(1)
-    await fleet.ask(long("a"))
+async def refused(fleet: Depot, *texts: str) -> None:
+    """The one node cannot be reached, once."""
     upstream = fleet.nodes[0].upstream
     assert isinstance(upstream, FakeUpstream)
-    upstream.script = [UpstreamError("a", "connect", "it failed")]
+    script, upstream.script = upstream.script, [UpstreamError("a", "connect", "it failed")]
     with pytest.raises(UpstreamError):
-        await fleet.ask(long("a"))
-    upstream.script = [Answer((b"ok",))]
+        await fleet.ask(*texts)
+    upstream.script = script
+
+
+async def test_what_a_silent_node_held_is_forgotten_when_it_cannot_be_reached() -> None:
+    """It would never tell."""
+    fleet = depot(1)
+    await fleet.ask(long("a"))
+    await refused(fleet, long("a"))
 
     assert (await fleet.ask(long("a")))[2] == 0
+
+
+async def test_a_refused_connection_is_no_proof_where_the_node_will_tell() -> None:
+    """It may be the way there, or a full queue: then all is as it was."""
+    fleet = depot(1, telling(1000))
+    for name in "ab":
+        await fleet.ask(long(name))
+    await refused(fleet, long("a"))
+    seen = [(await fleet.ask(long(name)))[2] for name in "ab"]
+
+    assert seen == [2000, 2000]
+    assert fleet.router.prefixes.epoch("a") == 0
+
+
+async def test_after_a_refusal_little_proves_that_it_began_anew_and_the_others_are_told() -> None:
+    fleet = depot(1, telling(0))
+    for name in "bcdefghijk":
+        await fleet.ask(long(name))
+    fleet.router.gossip.share()
+    await refused(fleet, long("b"))
+    told = [news.node for news in fleet.router.gossip.told() if news.chain is None]
+    seen = [(await fleet.ask(long(name)))[2] for name in "bcdefghijk"]
+    news = fleet.router.gossip.told()
+
+    assert told == []
+    assert seen == [2000] * DOUBTED + [0] * (10 - DOUBTED)
+    assert [one.node for one in news if one.chain is None] == ["a"]
+    assert [event.reason for event in fleet.events if isinstance(event, NodeVoid)] == ["usage"]
+    at = next(at for at, one in enumerate(news) if one.chain is None)
+    assert news[at + 1].chain == turns(long("c")).chain
 
 
 async def test_a_node_that_cannot_be_reached_holds_nothing_when_it_is_back() -> None:

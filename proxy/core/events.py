@@ -174,8 +174,8 @@ class NodeSuspected(msgspec.Struct, frozen=True, gc=False):
 
 
 class NodeVoid(msgspec.Struct, frozen=True, gc=False):
-    """By an engine's own events, what was known of a node holds no longer. `reason`: restart,
-    cleared, lost."""
+    """By a node's own words, what was known of it holds no longer. `reason`: of its events restart,
+    cleared, lost; usage: of its answers' usage."""
 
     node: str
     reason: str

@@ -10,6 +10,7 @@ from math import gcd
 from typing import TYPE_CHECKING, Final
 
 from proxy.core.chain import MOST
+from proxy.core.restart import Restarts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,9 +28,6 @@ first guess is off by much, and what is far too large costs the slowest answers.
 _SLACK: Final = 256
 """Tokens by which a report may differ from what was thought; or a block, if that is more: engines
 keep whole ones."""
-LOST: Final = 8
-"""Reports in a row of nothing, where much was held, after which a node counts as restarted. A few
-say no more than that old prompts were driven out whole."""
 _MEASURED: Final = 1 << 20
 """Tokens of prompts by which our count of tokens is held against a node's; older ones fade."""
 _UNLIKE: Final = 16.0
@@ -46,10 +44,9 @@ class Held:
         "boundaries",
         "capacity",
         "counted",
-        "epoch",
         "estimated",
         "grain",
-        "lost",
+        "restarts",
         "room",
         "tokens",
     )
@@ -60,9 +57,7 @@ class Held:
         """Tokens since the boundary before, by digest; oldest first."""
         self.tokens = 0
         self.capacity = capacity
-        self.epoch = 0
-        """Counts the lives of the node's cache."""
-        self.lost = 0
+        self.restarts = Restarts()
         self.room = 0
         """Tokens that it has room for, by its own count; 0: it does not say."""
         self.grain = 0
@@ -135,38 +130,36 @@ class Prefixes:
         self._clear()
 
     def report(
-        self,
-        name: str,
-        chain: Sequence[Boundary],
-        expected: int,
-        cached: float,
-        counted: int = 0,
-    ) -> None:
+        self, name: str, chain: Sequence[Boundary], expected: int, cached: float, counted: int = 0
+    ) -> bool:
         """The node says what share of the prompt it had kept: `cached` in [0, 1], where the first
         `expected` boundaries were thought to be there when it was asked. `counted`: tokens of the
-        prompt as the node counts them; 0: it does not say."""
-        held, slack = self._held[name], float(_SLACK)
+        prompt as the node counts them; 0: it does not say. Whether that proves that it began anew,
+        with this prompt."""
+        held, restarts, slack = self._held[name], self._held[name].restarts, float(_SLACK)
+        restarts.tells = True
         if counted:
             self._measure(held, chain[-1].tokens, min(counted, MOST), cached)
             slack = max(slack, held.grain / counted * chain[-1].tokens)
         tokens = cached * chain[-1].tokens
         thought = chain[expected - 1].tokens if expected else 0
-        if tokens < thought - slack:
-            self._correct(held, 1 - _STEP)
-            held.lost = held.lost + 1 if tokens < 1 else 0
-            if held.lost >= LOST:
-                self._correct(held, (1 - _STEP) ** -LOST)  # it was not for want of room
-                self.forget(name)
-                self.put(name, chain)
-        else:
+        if tokens >= thought - slack:
             if thought > slack:
-                held.lost = 0
+                restarts.kept()
             # Up to the next boundary more is no surprise: what another prompt has in common with
             # this one ends where it likes. That boundary itself was thought to be gone.
             if expected < len(chain):
                 least = min(chain[expected].tokens + _SLACK, chain[-1].tokens)
                 if tokens >= least:
                     self._correct(held, 1 + _STEP)
+            return False
+        self._correct(held, 1 - _STEP)
+        if not restarts.missed(everything=tokens < 1):
+            return False
+        self._correct(held, (1 - _STEP) ** -restarts.lost)  # it was not for want of room
+        self.forget(name)
+        self.put(name, chain)
+        return True
 
     def room(self, name: str, tokens: int) -> None:
         """The node has room for so many tokens, by its own count, which is known from the blocks
@@ -180,7 +173,16 @@ class Prefixes:
 
     def epoch(self, name: str) -> int:
         """Counts the lives of the node's cache."""
-        return self._held[name].epoch
+        return self._held[name].restarts.number
+
+    def vouch(self, name: str) -> None:
+        """The node says by itself when it begins anew."""
+        self._held[name].restarts.tells = True
+
+    def doubt(self, name: str) -> None:
+        """The node could not be reached: it may have begun anew. One that never tells has."""
+        if not self._held[name].restarts.doubt():
+            self.forget(name)
 
     def forget(self, name: str) -> None:
         """The node began anew: it holds nothing."""
@@ -188,13 +190,13 @@ class Prefixes:
         if held.boundaries:
             self._gone.append((held, held.boundaries))
             held.boundaries = OrderedDict()
-        held.tokens = held.lost = 0
-        held.epoch += 1
+        held.tokens = 0
+        held.restarts.begin()
 
     def stats(self, name: str) -> tuple[int, int, float, int]:
         """Boundaries, their tokens, the capacity in tokens, and the epoch."""
         held = self._held[name]
-        return len(held.boundaries), held.tokens, held.capacity, held.epoch
+        return len(held.boundaries), held.tokens, held.capacity, held.restarts.number
 
     def _correct(self, held: Held, factor: float) -> None:
         if self._adapts:

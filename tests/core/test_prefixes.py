@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.core.chain import Boundary
-from proxy.core.prefixes import LOST, Prefixes
+from proxy.core.prefixes import Prefixes
+from proxy.core.restart import DOUBTED, LOST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -380,6 +381,38 @@ def test_a_node_that_has_nothing_of_much_again_and_again_began_anew(
     reports: list[tuple[int, float]], epoch: int
 ) -> None:
     assert lost(*reports) == epoch
+
+
+@pytest.mark.parametrize(("said", "known_still"), [("", 0), ("usage", 1), ("events", 1)])
+def test_a_node_that_could_not_be_reached_is_gone_by_if_it_will_tell(
+    said: str, known_still: int
+) -> None:
+    prefixes = known()
+    for name in "ab":
+        prefixes.put(name, chain("other"))
+    if said == "usage":
+        prefixes.report("a", chain("other"), 0, 0.0)
+    if said == "events":
+        prefixes.vouch("a")
+    prefixes.doubt("a")
+
+    assert prefixes.depths(NODES, chain("other")) == [known_still, 1, 0]
+    assert prefixes.epoch("a") == 1 - known_still
+
+
+def test_what_is_doubted_is_settled_by_the_next_reports() -> None:
+    """And its room is what it was: nothing was driven out."""
+    prefixes = known(capacity=1e6)
+    prefixes.put("a", chain("other"))
+    prefixes.put("a", LONG)
+    prefixes.report("a", LONG, 0, 0.0)
+    prefixes.doubt("a")
+    told = [prefixes.report("a", LONG, 4, 0.0) for _ in range(DOUBTED)]
+
+    assert told == [*[False] * (DOUBTED - 1), True]
+    assert prefixes.depths(["a"], chain("other")) == [0]
+    assert prefixes.depths(["a"], LONG) == [4]
+    assert prefixes.stats("a")[2:] == (pytest.approx(1e6), 1)
 
 
 def test_nodes_lose_each_on_their_own() -> None:
