@@ -16,9 +16,14 @@ class Tenure:
         self._leases, self._clock = leases, clock
         self._until: dict[bytes, float] = {}
         """When each is given back; monotonic."""
+        self._going: set[bytes] = set()
+        """What is just being given back."""
 
     async def take(self, name: bytes, seconds: float = inf) -> bool:
-        """Hold it from now on, for so long at least; False: another worker does."""
+        """Hold it from now on, for so long at least; False: another worker does, or may in a
+        moment."""
+        if name in self._going:
+            return False
         if name not in self._until and isinstance(await self._leases.acquire(name), str):
             return False
         self._until[name] = self._clock.mono() + seconds
@@ -32,8 +37,15 @@ class Tenure:
         """Give back what was held for long enough."""
         mono = self._clock.mono()
         for name in [name for name, until in self._until.items() if until <= mono]:
-            del self._until[name]
-            await self._leases.release(name)
+            if self._until[name] > mono:
+                continue  # taken again, while another one was given back
+            # It counts as held until it is not: taken again meanwhile, it would be given back too.
+            self._going.add(name)
+            try:
+                await self._leases.release(name)
+            finally:
+                self._going.discard(name)
+                del self._until[name]
 
     def __repr__(self) -> str:
         return f"<Tenure of {len(self._until)}>"

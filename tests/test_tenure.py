@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from proxy.tenure import Tenure
-from tests.fakes import FakeClock, FakeLeases
+from tests.fakes import FakeClock, FakeLeases, settle
 
 NAME = b"n"
+
+
+class SlowLeases(FakeLeases):
+    """Giving back takes until the door is opened."""
+
+    def __init__(self, board: dict[bytes, tuple[str, float]], clock: FakeClock) -> None:
+        super().__init__(board, "one", clock, term=1e6)
+        self.door = asyncio.Event()
+
+    async def release(self, name: bytes) -> None:
+        await self.door.wait()
+        await super().release(name)
 
 
 def pair() -> tuple[FakeClock, Tenure, Tenure]:
@@ -56,3 +70,36 @@ async def test_whose_store_is_down_holds_all_it_wants() -> None:
     leases.failing = True
 
     assert await Tenure(leases, clock).take(NAME)
+
+
+async def test_what_is_just_being_given_back_is_nobodys() -> None:
+    """Taken in that moment, it would be held here without a lease, and by another with one."""
+    clock, board = FakeClock(), dict[bytes, tuple[str, float]]()
+    leases = SlowLeases(board, clock)
+    one, other = Tenure(leases, clock), Tenure(FakeLeases(board, "other", clock, term=1e6), clock)
+    await one.take(NAME, 1.0)
+    clock.advance(2)
+    task = asyncio.create_task(one.settle())
+    await settle()
+    meanwhile = await one.take(NAME), await other.take(NAME)
+    leases.door.set()
+    await task
+
+    assert meanwhile == (False, False)
+    assert [await other.take(NAME), await one.take(NAME)] == [True, False]
+
+
+async def test_what_is_taken_again_while_another_is_given_back_stays() -> None:
+    clock, board = FakeClock(), dict[bytes, tuple[str, float]]()
+    leases = SlowLeases(board, clock)
+    one, other = Tenure(leases, clock), Tenure(FakeLeases(board, "other", clock, term=1e6), clock)
+    for name in (b"first", b"second"):
+        await one.take(name, 1.0)
+    clock.advance(2)
+    task = asyncio.create_task(one.settle())
+    await settle()
+    assert await one.take(b"second", 60.0)
+    leases.door.set()
+    await task
+
+    assert [await other.take(name) for name in (b"first", b"second")] == [True, False]
