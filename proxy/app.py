@@ -17,7 +17,7 @@ from proxy.adapters.log import Log
 from proxy.adapters.metrics import Metrics, bury
 from proxy.adapters.processes.supervisor import Supervisor
 from proxy.adapters.runtime import runtime
-from proxy.adapters.schedules import Schedules
+from proxy.adapters.schedules import Schedules, readable, unread
 from proxy.adapters.sockets import reserved
 from proxy.company import Company
 from proxy.comparing import compared, installed
@@ -58,6 +58,9 @@ def serve(config: Config, environ: Mapping[str, str], opened: Callable[[int, int
             log(event)
             log.flush()  # at once: no thread may run in a process that forks
 
+        # A file that is written each night may come yet: it is no reason not to serve.
+        for _, event in unread(config.warming):
+            emit(event)
         site = Site(config, environ, directory, clock)
         return Supervisor(
             config.server.workers,
@@ -76,6 +79,7 @@ def checks(config: Config, environ: Mapping[str, str]) -> Iterator[Callable[[], 
     ConfigError."""
     yield partial(rules, config, environ)
     yield from _others(config, environ)
+    yield partial(readable, config.warming)
 
 
 def _others(config: Config, environ: Mapping[str, str]) -> Iterator[Callable[[], object]]:

@@ -60,6 +60,17 @@ def test_an_exchange_that_does_not_exist_is_one_line_and_no_good(
     assert said.err.endswith("'NOPE' - at `$.cache.calendars[1]`\n")
 
 
+def test_a_schedule_without_its_file_is_no_good(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.toml"
+    table = '[[warming.schedule]]\ncron = "* * * * *"\nfile = "none.jsonl"'
+    path.write_text(f'[warming]\nmode = "on"\n{table}')
+
+    assert command("check", str(path)) == 2
+    assert "none.jsonl" in capsys.readouterr().err
+
+
 def test_lengths_of_time_and_sizes_are_printed_in_units() -> None:
     text = (
         "[cache]\nttl = 7200\n[cache.disk]\nmax_bytes = 2147483648\n[cache.redis]\ntimeout = 0.005"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from proxy.adapters.schedules import Schedules
+from proxy.adapters.schedules import Schedules, readable
 from proxy.config import ConfigError, UnsetError, parse
-from proxy.core.events import Warmed
+from proxy.core.events import ScheduleUnread
 from tests.fakes import FakeClock
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def test_a_key_that_is_not_set_is_an_error() -> None:
 
 
 async def test_a_file_is_read_when_it_is_due(tmp_path: Path) -> None:
-    """Each line that can be; the others are counted."""
+    """Each line that can be; of the others there is a word."""
     file = tmp_path / "morning.jsonl"
     desk = Desk(file, KEY="sk-1")
     desk.clock.advance(10)
@@ -117,13 +117,50 @@ async def test_a_file_is_read_when_it_is_due(tmp_path: Path) -> None:
 
     assert [json.loads(one.body) for one in asked] == bodies
     assert all(("authorization", "Bearer sk-1") in one.headers for one in asked)
-    assert desk.events == [Warmed("", "unreadable")]
+    assert desk.events == [ScheduleUnread(str(file), "", 1)]
 
 
-async def test_a_file_that_is_not_there_is_counted(tmp_path: Path) -> None:
-    desk = Desk(tmp_path / "none")
-    desk.clock.advance(10)
-    (errand,) = desk.schedules.due()
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [("none", "FileNotFoundError"), ("", "IsADirectoryError"), ("\\u0000", "ValueError")],
+)
+async def test_a_file_that_cannot_be_read_is_told_each_time(
+    tmp_path: Path, name: str, error: str
+) -> None:
+    """By the name that it has in the settings."""
+    file = f"{tmp_path}/../{tmp_path.name}/{name}"
+    desk = Desk(file)
+    for _ in range(2):
+        desk.clock.advance(86400)
+        (errand,) = desk.schedules.due()
+        assert await errand.read() == []
 
-    assert await errand.read() == []
-    assert desk.events == [Warmed("", "unreadable")]
+    assert desk.events == [ScheduleUnread(file.replace("\\u0000", "\0"), error)] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            None,
+            r"morning\.jsonl: FileNotFoundError, not read - at `\$\.warming\.schedule\[0\]\.file`",
+        ),
+        ("{}\nno\nnot either\n", r"morning\.jsonl: 2 lines are no requests"),
+        ('{"model": "m", "messages": []}\n', ""),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_while_schedules_are_in_effect(
+    tmp_path: Path, text: str | None, message: str
+) -> None:
+    file = tmp_path / "morning.jsonl"
+    if text is not None:
+        file.write_text(text)
+    table = f'[[warming.schedule]]\ncron = "* * * * *"\nfile = "{file}"\n'
+    readable(parse(table).warming)
+    on = parse(f'[warming]\nmode = "on"\n{table}').warming
+
+    if not message:
+        readable(on)
+        return
+    with pytest.raises(ConfigError, match=message):
+        readable(on)

@@ -12,12 +12,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from cronsim import CronSim, CronSimError
 
 from proxy.config import ConfigError, UnsetError
-from proxy.core.events import Warmed
+from proxy.core.events import ScheduleUnread
 from proxy.core.recorded import RecordError, recorded
 from proxy.warmer import Errand
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from proxy.config import Schedule, Warming
     from proxy.core.message import Arrival
@@ -49,10 +49,10 @@ class Schedules:
         return found
 
     async def _read(self, file: str, key: str) -> list[Arrival]:
-        """What can be read; what cannot is counted."""
-        found, unreadable = await asyncio.to_thread(_arrivals, file, key)
-        for _ in range(unreadable):
-            self._emit(Warmed("", "unreadable"))
+        """What can be read; what cannot is told."""
+        found, unread = await asyncio.to_thread(_arrivals, file, key)
+        if unread is not None:
+            self._emit(unread)
         return found
 
     def _now(self) -> datetime:
@@ -62,19 +62,35 @@ class Schedules:
         return f"<Schedules {len(self._tables)}>"
 
 
-def _arrivals(file: str, key: str) -> tuple[list[Arrival], int]:
-    """The requests of a file, and how many lines, or whether the file, could not be read."""
+def _arrivals(file: str, key: str) -> tuple[list[Arrival], ScheduleUnread | None]:
+    """The requests of a file, and what of it could not be read."""
     try:
         lines = Path(file).expanduser().read_bytes().splitlines()
-    except OSError:
-        return [], 1
-    found, unreadable = [], 0
+    except (OSError, RuntimeError, ValueError) as error:  # a home that is none, a null byte
+        return [], ScheduleUnread(file, type(error).__name__)
+    found, unread = [], 0
     for line in filter(bytes.strip, lines):
         try:
             found.append(recorded(line, key))
         except RecordError:
-            unreadable += 1
-    return found, unreadable
+            unread += 1
+    return found, ScheduleUnread(file, "", unread) if unread else None
+
+
+def unread(settings: Warming) -> Iterator[tuple[int, ScheduleUnread]]:
+    """What could not be read now of the schedules that are in effect, with their places."""
+    if settings.mode == "on":
+        for i, one in enumerate(settings.schedule):
+            _, found = _arrivals(one.file, "")
+            if found is not None:
+                yield i, found
+
+
+def readable(settings: Warming) -> None:
+    """Whether all of it can be read now. Raises: ConfigError."""
+    for i, one in unread(settings):
+        told = f"{one.lines} lines are no requests" if one.lines else f"{one.error}, not read"
+        raise ConfigError(f"{one.file}: {told} - at `$.warming.schedule[{i}].file`")
 
 
 def zone(settings: Warming) -> tzinfo:

@@ -69,11 +69,10 @@ def changes(event: Event) -> tuple[Change, ...]:
             )
         case events.NodeMeasured() | events.NodeTurned() | events.EngineLoaded():
             return _of_node(event)
-        case events.PrefixReported() | events.BlocksHeld() | events.Warmed() | events.WarmUsed():
+        case events.BlocksHeld() | events.PrefixReported():
             return _held(event)
         case _:
-            counted = _counted(event)
-            return () if counted is None else (counted,)
+            return _warmed(event)
 
 
 def _of_node(
@@ -99,9 +98,7 @@ def _of_node(
             )
 
 
-def _held(
-    event: events.PrefixReported | events.BlocksHeld | events.Warmed | events.WarmUsed,
-) -> tuple[Change, ...]:
+def _held(event: events.PrefixReported | events.BlocksHeld) -> tuple[Change, ...]:
     match event:
         case events.PrefixReported(node, predicted, reported, prompt):
             return (
@@ -113,6 +110,10 @@ def _held(
             # Each worker hears the same.
             held = Level("engine_tokens", (node, "held"), tokens, shared=True)
             return (held, Level("engine_tokens", (node, "room"), room, shared=True))
+
+
+def _warmed(event: Event) -> tuple[Change, ...]:
+    match event:
         case events.Warmed(node, outcome, tokens, money):
             return (
                 Count("warm_calls_total", (node, outcome)),
@@ -121,6 +122,11 @@ def _held(
             )
         case events.WarmUsed(node, tokens):
             return (Count("warm_tokens_total", (node, "saved"), tokens),)
+        case events.ScheduleUnread(_, _, lines):
+            return (Count("warm_calls_total", ("", "unreadable"), max(1, lines)),)
+        case _:
+            counted = _counted(event)
+            return () if counted is None else (counted,)
 
 
 def _counted(event: Event) -> Count | None:

@@ -240,6 +240,17 @@ class Warmed(msgspec.Struct, frozen=True, gc=False):
     money: float = 0.0
 
 
+class ScheduleUnread(msgspec.Struct, frozen=True, gc=False):
+    """A schedule's file could not be read, or some of its lines are no requests."""
+
+    file: str
+    """As it is configured."""
+    error: str
+    """The class of the error; empty where the file could be read."""
+    lines: int = 0
+    """That are no requests."""
+
+
 class WarmUsed(msgspec.Struct, frozen=True, gc=False):
     """The first request found what was warmed: tokens that it need not wait for."""
 
@@ -389,6 +400,7 @@ Event: TypeAlias = (
     | PrefixReported
     | Warmed
     | WarmUsed
+    | ScheduleUnread
     | Retried
     | Shed
     | Degraded

@@ -26,6 +26,7 @@ TOLD: Final = frozenset(
         events.BreakerMoved,
         events.NodeTurned,
         events.NodeVoid,
+        events.ScheduleUnread,
         events.TierTurned,
         events.WorkerStarted,
         events.WorkerDied,
@@ -40,18 +41,14 @@ def notice(event: Event) -> Notice:
     """The line for an event other than a request."""
     told: Notice = {}
     match event:
-        case events.TierFailed(tier, operation, error):
-            told = {"event": "tier_failed", "tier": tier, "operation": operation, "error": error}
-        case events.StoreReset(tier, reason):
-            told = {"event": "store_reset", "tier": tier, "reason": reason}
+        case events.TierFailed() | events.StoreReset() | events.TierTurned():
+            told = _of_tier(event)
         case events.UpstreamFailed(node, kind):
             told = {"event": "upstream_failed", "node": node, "kind": kind}
         case events.BreakerMoved(node, model, state):
             told = {"event": "breaker", "node": node, "model": _name(model), "state": state}
         case events.NodeTurned() | events.NodeVoid():
             told = _of_node(event)
-        case events.TierTurned(tier, working, error):
-            told = {"event": "tier_turned", "tier": tier, "working": working, "error": error}
         case events.WorkerStarted(slot, pid):
             told = {"event": "worker_started", "slot": slot, "pid": pid}
         case events.WorkerDied(slot, pid, code, seconds, asked):
@@ -61,11 +58,23 @@ def notice(event: Event) -> Notice:
             told = {"event": "semantic_label", "kind": kind, "wrong": wrong}
             model, _, language = group.rpartition("/")
             told |= {"similarity": round(similarity, 4), "group": f"{_name(model)}/{language}"}
+        case events.ScheduleUnread(file, error, lines):
+            told = {"event": "schedule_unread", "file": file, "error": error, "lines": lines}
         case events.WorkersGaveUp(deaths):
             told = {"event": "workers_gave_up", "deaths": deaths}
         case _:
             pass
     return told
+
+
+def _of_tier(event: events.TierFailed | events.StoreReset | events.TierTurned) -> Notice:
+    match event:
+        case events.TierFailed(tier, operation, error):
+            return {"event": "tier_failed", "tier": tier, "operation": operation, "error": error}
+        case events.StoreReset(tier, reason):
+            return {"event": "store_reset", "tier": tier, "reason": reason}
+        case events.TierTurned(tier, working, error):
+            return {"event": "tier_turned", "tier": tier, "working": working, "error": error}
 
 
 def _of_node(event: events.NodeTurned | events.NodeVoid) -> Notice:

@@ -48,6 +48,14 @@ def test_what_is_counted_elsewhere_is_not_counted_twice() -> None:
         (events.TierTurned("redis", False), (Level("tier_working", ("redis",), 0.0, True),)),
         (events.TierKnown("redis"), (Level("tier_working", ("redis",), 1.0, True),)),
         (events.Retried(False), (Count("retries_total", ("no",), 1),)),
+        (
+            events.ScheduleUnread("f", "OSError"),
+            (Count("warm_calls_total", ("", "unreadable"), 1),),
+        ),
+        (
+            events.ScheduleUnread("f", "", 3),
+            (Count("warm_calls_total", ("", "unreadable"), 3),),
+        ),
     ],
 )
 def test_the_numbers_that_an_event_changes(event: events.Event, expected: object) -> None:

@@ -207,3 +207,21 @@ async def test_a_schedule_fires(start: Start, engines: list[Running], tmp_path: 
 
     assert gateway.total("hotprefix_warm_calls_total", outcome="warmed") == 2
     assert sum(one.stats()["computed"] for one in engines) < 15_500 + 500
+
+
+async def test_a_schedule_without_its_file_is_in_the_log(start: Start, tmp_path: Path) -> None:
+    """When it starts, and each time that it is due; it serves all the same."""
+    file = str(tmp_path / "none.jsonl")
+    with Running() as engine:
+        schedule = [{"cron": "* * * * * *", "file": file}]
+        gateway = start(before([engine], warming={"mode": "on", "schedule": schedule}))
+        await until(lambda: len(unread(gateway)) > 2)
+        counted = gateway.total("hotprefix_warm_calls_total", outcome="unreadable")
+
+    assert gateway.log()[0]["event"] == "schedule_unread"
+    assert {(one["file"], one["error"]) for one in unread(gateway)} == {(file, "FileNotFoundError")}
+    assert counted > 2
+
+
+def unread(gateway: Gateway) -> list[dict[str, Any]]:
+    return [one for one in gateway.log() if one["event"] == "schedule_unread"]
