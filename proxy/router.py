@@ -192,6 +192,21 @@ class Router:
         way may be ours, and if it began anew they will see as much."""
         self.prefixes.doubt(node.name)
 
+    def sounded(
+        self, node: Node, chain: tuple[Boundary, ...], told: tuple[int, int] | None
+    ) -> None:
+        """A node was made to compute this, with no request behind it: if there is doubt whether it
+        began anew, what it tells (tokens that it had kept, of how many) is held against what was
+        thought."""
+        if not self.prefixes.restarts(node.name).doubted:
+            return
+        if told is None:  # it will not tell
+            self.void(node, tell=False)
+            return
+        (thought,) = self.prefixes.depths([node.name], chain)
+        if self.prefixes.report(node.name, chain, thought, told[0] / told[1], told[1]):
+            self._began(node, chain)
+
     def _began(self, node: Node, chain: tuple[Boundary, ...]) -> None:
         """By its own words a node began anew, with this prompt."""
         self.gossip.tell(node.name, None)

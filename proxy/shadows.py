@@ -14,7 +14,6 @@ from blake3 import blake3
 
 from proxy.answering import skimmed
 from proxy.core import shadow
-from proxy.core.context import Hints
 from proxy.core.events import Warmed, WarmUsed
 from proxy.core.rewrite import call
 from proxy.core.savings import Savings
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from proxy.config import Warming
+    from proxy.core.context import Hints
     from proxy.core.prefix import Prompt
     from proxy.core.providers import Providers, Rule
     from proxy.core.purse import Allowance
@@ -105,8 +105,11 @@ class Shadows:
         return barred(rule, target, paid=self._settings.paid)
 
     def held(self, node: Node, prompt: Prompt) -> int:
-        """Tokens of it that the node is thought to hold."""
-        return prompt.held(self.fleet.router.prefixes.depths([node.name], prompt.chain)[0])
+        """Tokens of it that the node holds, as far as there is no doubt."""
+        prefixes = self.fleet.router.prefixes
+        if prefixes.restarts(node.name).doubted:
+            return 0
+        return prompt.held(prefixes.depths([node.name], prompt.chain)[0])
 
     def idle(self, node: Node, target: Target) -> bool:
         """Whether the node is well and, unless it is paid, has nothing else to do."""
@@ -184,7 +187,9 @@ class Shadows:
 
     async def _step(self, work: _Work, goal: int, new: int) -> None:
         """One call, up to `goal` tokens of the prompt, of which so many are new."""
-        form, depth = await off_loop(len(work.target.arrival.body), self._formed, work, goal)
+        size, how = len(work.target.arrival.body), (work.target, goal, work.rule, self._prompted)
+        if (form := await off_loop(size, shadow.formed, *how)) is None:
+            raise StoppedError("refused")
         # From here to the call nobody else has a turn.
         if self._closed or not self.idle(work.node, work.target):
             raise StoppedError("busy", _RETRY)
@@ -192,7 +197,7 @@ class Shadows:
             raise StoppedError("budget", pause)
         work.calls += 1
         try:
-            told = await self._asked(work, form)
+            told = await self._asked(work, form.body)
         except StoppedError as stop:
             self._spent(work, stop.outcome, new, work.money)
             raise
@@ -203,21 +208,9 @@ class Shadows:
         self._spent(work, "void" if gone else "warmed", spent, money)
         if gone:  # it began anew meanwhile, and holds nothing of this
             raise StoppedError("void", _RETRY)
-        self.fleet.router.warmed(work.node, work.target.prompt.chain[:depth])
-
-    def _formed(self, work: _Work, goal: int) -> tuple[bytes, int]:
-        """The body to be sent for so many tokens of the prompt, and how many of its boundaries it
-        has. Raises: StoppedError, where there is none."""
-        arrival, request, prompt = work.target
-        body = arrival.body
-        if goal < prompt.tokens:
-            body = shadow.shortened(body, request.endpoint, goal) or body
-        part = self._prompted(body, request, Hints())
-        form = shadow.whole(body, request.endpoint, work.rule)
-        if part is None or form is None:
-            raise StoppedError("refused")
-        pairs = zip(prompt.chain, part.chain, strict=False)
-        return form, sum(one.digest == other.digest for one, other in pairs)
+        self.fleet.router.sounded(work.node, form.prompt.chain, told)
+        work.epoch = self._epoch(work.node)
+        self.fleet.router.warmed(work.node, work.target.prompt.chain[: form.depth])
 
     def _epoch(self, node: Node) -> int:
         return self.fleet.router.prefixes.epoch(node.name)

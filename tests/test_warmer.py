@@ -8,6 +8,7 @@ import pytest
 
 from proxy.core.events import Warmed
 from proxy.core.health import Health
+from proxy.core.route import News
 from proxy.warmer import Errand
 from tests.asking import K1, arrival, configured
 from tests.fakes import Answer, FakeClock, FakeLeases, FakeUpstream, settle
@@ -62,6 +63,63 @@ async def test_the_next_request_finds_it() -> None:
 
     assert reason == "hit"
     assert cached > 3000
+
+
+async def test_what_a_node_lost_by_its_own_words_is_warmed_anew() -> None:
+    """Two requests find nothing of what was thought to be there, after a refused connection: what
+    others ask often is computed again before they do."""
+    upstream = FakeUpstream(*[telling(2900, 3000)] * 6, *[telling(0, 9000)] * 2, telling(0, 3000))
+    hearth = Hearth(upstream, settings=ON)
+    task = hearth.running()
+    long = conversation("another", system="another " * 4000)
+    for _ in range(3):
+        await hearth.asked(long)
+    await used(hearth)
+    await hearth.look(2)
+    hearth.router.lost(hearth.nodes[0])
+    hearth.nodes[0].running = 1
+    for _ in range(2):
+        await hearth.asked(long)
+    hearth.nodes[0].running = 0
+    await hearth.look(2)
+    task.cancel()
+
+    assert hearth.outcomes() == ["warmed"]
+    assert hearth.sent()[-1] == conversation(".", max_tokens=1)
+
+
+@pytest.mark.parametrize(
+    ("told", "epoch"), [(telling(3000, 3003), 0), (telling(0, 3003), 1), (OK, 1)]
+)
+async def test_whether_a_node_began_anew_is_asked_by_a_shadow_call(
+    told: Answer, epoch: int
+) -> None:
+    """It is no request that finds out; and whatever the answer is, then there is no doubt."""
+    upstream = FakeUpstream(*[telling(2900, 3000)] * 3, told)
+    hearth = Hearth(upstream, settings=ON)
+    task = hearth.running()
+    await used(hearth)
+    await hearth.look(2)
+    hearth.router.lost(hearth.nodes[0])
+    await hearth.look(8)
+    task.cancel()
+
+    assert not hearth.router.prefixes.restarts("a").doubted
+    assert hearth.router.prefixes.epoch("a") == epoch
+    assert len(hearth.outcomes()) <= 2
+    assert hearth.shadows.held(hearth.nodes[0], _target(hearth).prompt) > 3000
+
+
+async def test_what_another_gateway_knows_to_be_lost_is_warmed_anew() -> None:
+    hearth = Hearth(settings=ON)
+    task = hearth.running()
+    await used(hearth)
+    await hearth.look(2)
+    hearth.router.gossip.hear([News("a", None)])
+    await hearth.look(2)
+    task.cancel()
+
+    assert hearth.outcomes() == ["warmed"]
 
 
 @pytest.mark.parametrize("times", [0, 1, 2])

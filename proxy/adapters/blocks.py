@@ -207,7 +207,7 @@ class Listener:
             count = sum(len(one.blocks) for one in changes if isinstance(one, kind))
             if count:
                 self._emit(BlocksTold(name, label, count))
-        self._router.prefixes.vouch(name)
+        self._router.prefixes.restarts(name).tells = True
         self._router.prefixes.room(name, stock.room)
         self._emit(BlocksHeld(name, stock.tokens, stock.room))
 

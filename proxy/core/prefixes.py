@@ -175,9 +175,9 @@ class Prefixes:
         """Counts the lives of the node's cache."""
         return self._held[name].restarts.number
 
-    def vouch(self, name: str) -> None:
-        """The node says by itself when it begins anew."""
-        self._held[name].restarts.tells = True
+    def restarts(self, name: str) -> Restarts:
+        """Of the node, as far as it tells."""
+        return self._held[name].restarts
 
     def doubt(self, name: str) -> None:
         """The node could not be reached: it may have begun anew. One that never tells has."""

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from proxy.core.context import Hints
 from proxy.core.endpoint import Endpoint
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from proxy.core.prefix import Prompt
     from proxy.core.providers import Rule
+    from proxy.core.request import Request
+    from proxy.core.warming import Target
 
 _DROPPED: Final = ("stream", "stream_options", "n", "best_of", "prediction")
 """Members that make an answer longer or dearer, and no prompt different."""
@@ -28,6 +34,34 @@ _PARTS: Final = {
 _SYSTEM: Final = ("system", "developer")  # no set: a role may be anything, a list too
 
 Fields = dict[str, Any]
+
+
+class Form(NamedTuple):
+    """What is sent to have some of a prompt computed."""
+
+    body: bytes
+    prompt: Prompt
+    """That it has itself."""
+    depth: int
+    """Boundaries that it has in common with the whole prompt."""
+
+
+def formed(
+    target: Target,
+    goal: int,
+    rule: Rule,
+    prompted: Callable[[bytes, Request, Hints], Prompt | None],
+) -> Form | None:
+    """For so many tokens of it; None: there is no such form."""
+    arrival, request, prompt = target
+    body = arrival.body
+    if goal < prompt.tokens:
+        body = shortened(body, request.endpoint, goal) or body
+    part, form = prompted(body, request, Hints()), whole(body, request.endpoint, rule)
+    if part is None or form is None:
+        return None
+    pairs = zip(prompt.chain, part.chain, strict=False)
+    return Form(form, part, sum(one.digest == other.digest for one, other in pairs))
 
 
 def whole(body: bytes, endpoint: Endpoint, rule: Rule) -> bytes | None:

@@ -393,7 +393,7 @@ def test_a_node_that_could_not_be_reached_is_gone_by_if_it_will_tell(
     if said == "usage":
         prefixes.report("a", chain("other"), 0, 0.0)
     if said == "events":
-        prefixes.vouch("a")
+        prefixes.restarts("a").tells = True
     prefixes.doubt("a")
 
     assert prefixes.depths(NODES, chain("other")) == [known_still, 1, 0]
