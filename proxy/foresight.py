@@ -15,6 +15,7 @@ from proxy.warmer import Warmer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import TypeAlias
 
     from proxy.company import Company
     from proxy.core.context import Hints
@@ -27,33 +28,74 @@ if TYPE_CHECKING:
     from proxy.storage import Site
     from proxy.warmer import Errand
 
+    Prompted: TypeAlias = Callable[[bytes, Request, Hints], Prompt | None]
+
 
 def warming(
-    site: Site, rules: Rules, company: Company, fleet: Fleet, providers: Providers, emit: Emit
+    site: Site,
+    rules: Rules,
+    company: Company,
+    fleet: Fleet,
+    providers: Providers,
+    *,
+    epoch: Callable[[], int],
+    emit: Emit,
 ) -> Warmer:
-    """One worker's. The company must have been joined."""
+    """One worker's. The company must have been joined. `epoch`: of what is stored."""
     config, settings, clock = site.config, site.config.warming, site.clock
 
     def prompted(body: bytes, request: Request, hints: Hints) -> Prompt | None:
         return prompt(body, request, rules, hints)
 
-    tokens = settings.tokens_per_minute / config.server.workers
-    shadows = Shadows(
+    shadows = _shadows(site, rules, company, fleet, providers, prompted, emit)
+    return Warmer(
+        shadows,
+        rules,
+        settings=settings,
+        prompted=prompted,
+        due=_due(site, emit) if company.first else tuple,
+        epoch=epoch,
+        lasts=float(config.cache.ttl),
+        clock=clock,
+    )
+
+
+def _shadows(
+    site: Site,
+    rules: Rules,
+    company: Company,
+    fleet: Fleet,
+    providers: Providers,
+    prompted: Prompted,
+    emit: Emit,
+) -> Shadows:
+    config, clock = site.config, site.clock
+    return Shadows(
         fleet,
         providers,
         Tenure(company.leases, clock),
-        settings=settings,
+        settings=config.warming,
         prompted=prompted,
         stripped=rules.control_names,
         zone=config.zone.name,
-        allowance=Allowance(Purse(tokens, MINUTE), _money(site)),
+        allowance=_allowance(site),
         clock=clock,
         emit=emit,
     )
-    due: Callable[[], Sequence[Errand]] = tuple
-    if settings.mode == "on" and company.first:
-        due = Schedules(settings, site.environ, clock, emit).due
-    return Warmer(shadows, rules, settings=settings, prompted=prompted, due=due, clock=clock)
+
+
+def _due(site: Site, emit: Emit) -> Callable[[], Sequence[Errand]]:
+    """What schedules want."""
+    settings = site.config.warming
+    if settings.mode != "on":
+        return tuple
+    return Schedules(settings, site.environ, site.clock, emit).due
+
+
+def _allowance(site: Site) -> Allowance:
+    """Of one worker."""
+    tokens = site.config.warming.tokens_per_minute / site.config.server.workers
+    return Allowance(Purse(tokens, MINUTE), _money(site))
 
 
 def _money(site: Site) -> Budget:

@@ -83,7 +83,8 @@ class Front:
         self.loops: list[Loop] = [plan.calendars.run, *nodes.loops]
         self._quotas = self._limited()
         self._unkept = Marks(_MARKS, self._clock, float(self._config.cache.uncacheable_ttl))
-        self.warmer = warming(plan.site, plan.rules, company, self.fleet, providers, emit)
+        of, epoch = (plan.site, plan.rules, company, self.fleet), storage.epochs.current
+        self.warmer = warming(*of, providers, epoch=epoch, emit=emit)
         self.loops.append(self.warmer.run)
         self._origin = self._asked()
 

@@ -118,6 +118,12 @@ class Habits:
             if habit.uses.count >= self._settings.min_uses:
                 yield habit
 
+    def again(self, within: float) -> None:
+        """All stored answers are void: what they answered, those of `within` seconds, comes
+        again."""
+        for habit in self._ready.values():
+            habit.uses.again(self._clock.now(), within)
+
     def get(self, digest: bytes) -> Habit | None:
         """That is known by heart."""
         return self._ready.get(digest)

@@ -65,11 +65,15 @@ class Warmer:
         settings: Warming,
         prompted: Callable[[bytes, Request, Hints], Prompt | None],
         due: Callable[[], Sequence[Errand]] = tuple,
+        epoch: Callable[[], int] = int,
+        lasts: float = 0.0,
         clock: Clock,
     ) -> None:
-        """`due`: what schedules want since it was last asked."""
+        """`due`: what schedules want since it was last asked. `epoch`: another one means that all
+        stored answers are void, which had `lasts` seconds to live."""
         self._shadows, self._rules, self._settings = shadows, rules, settings
         self._prompted, self._due, self._clock = prompted, due, clock
+        self._epoch, self._lasts, self._voided = epoch, lasts, epoch()
         self.learns = settings.mode == "on"
         """Whether it goes by what is asked."""
         kept = rules.read_headers - rules.control_names | _MEANING
@@ -117,6 +121,9 @@ class Warmer:
             group.create_task(self._done(errand))
         if self.learns:
             await self.habits.learn()
+            if (epoch := self._epoch()) != self._voided:
+                self._voided = epoch
+                self.habits.again(self._lasts)
             for one in self.planned():
                 group.create_task(self._made(one))
 

@@ -80,6 +80,8 @@ class Hearth:
         config = parse(f"{nodes}\n{settings}")
         self.rules, self.clock = rules, clock or FakeClock()
         self.events: list[Event] = []
+        self.epoch = 7
+        """Of stored answers, which last an hour."""
         self.nodes = [
             Node(name, upstream, credential=credentials)
             for name, upstream in zip(names, self.upstreams, strict=True)
@@ -104,6 +106,8 @@ class Hearth:
             settings=config.warming,
             prompted=self.prompted,
             due=due,
+            epoch=lambda: self.epoch,
+            lasts=3600.0,
             clock=self.clock,
         )
 

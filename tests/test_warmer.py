@@ -252,6 +252,37 @@ async def test_what_nobody_will_ask_for_is_let_go() -> None:
     assert hearth.outcomes() == []
 
 
+@pytest.mark.parametrize(
+    ("minutes", "purged", "lost", "expected"),
+    [
+        (50, True, True, ["warmed"]),
+        (50, False, True, []),
+        (50, True, False, []),
+        (70, True, True, []),
+    ],
+)
+async def test_what_stored_answers_spared_is_prepared_for_when_they_are_void(
+    minutes: float, purged: bool, lost: bool, expected: list[str]
+) -> None:
+    """Their questions come again, and no node holds their prompts any more. What had ended by
+    itself is left, and so is what a node still holds."""
+    hearth = Hearth(settings=ON)
+    task = hearth.running()
+    await used(hearth)
+    await hearth.look()
+    hearth.clock.advance(minutes * 60)
+    if lost:
+        hearth.router.void(hearth.nodes[0], tell=True)
+    await hearth.look(3)
+    early = hearth.outcomes()
+    hearth.epoch += purged
+    await hearth.look(3)
+    task.cancel()
+
+    assert early == []
+    assert hearth.outcomes() == expected
+
+
 async def test_the_usual_hour_is_prepared_for() -> None:
     """For a week many uses from nine on; a node loses it in the night."""
     clock = FakeClock(now=20_000 * 86400.0 + 9 * 3600)

@@ -40,6 +40,13 @@ class Uses:
         self._hours[hour] = self._hours[hour] * (1 - _DAILY) ** days + _DAILY
         self._days[hour] = day
 
+    def again(self, now: float, within: float) -> None:
+        """What came of the uses is lost, unless the last one is longer ago than `within` seconds:
+        as many are to be expected as there were, as if they had been now."""
+        if now - self.last <= within:
+            self._recent = max(self._faded(now), float(self.count))
+            self.last = max(self.last, now)
+
     def rate(self, now: float, ahead: float = 0.0) -> float:
         """Uses a second to be expected `ahead` seconds from now: as many as lately, or as usual
         at that hour, whichever is more."""

@@ -41,6 +41,19 @@ def test_after_some_uses_one_more_is_likely_within_five_minutes(times: int, chan
     assert 1 - exp(-rate * 300) == pytest.approx(chance, abs=0.001)
 
 
+@pytest.mark.parametrize(("since", "counted"), [(0.0, 8.0), (3600.0, 8.0), (3601.0, 0.125)])
+def test_uses_of_which_nothing_is_left_are_expected_again(since: float, counted: float) -> None:
+    """All of them at once; but not what ended before."""
+    made = used(*[MIDNIGHT + 60] * 8)
+    now = MIDNIGHT + 60 + since
+    for _ in range(2):
+        made.again(now, within=3600.0)
+
+    expected = counted * log(2) / 600
+    assert made.rate(now, ahead=12 * HOUR) == pytest.approx(expected, rel=0.01)
+    assert made.count == 8
+
+
 def test_a_steady_rate_is_seen_as_it_is() -> None:
     made = used(*[MIDNIGHT + 10 * at for at in range(20 * 360)])
 
