@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from proxy.adapters.ledger import Ledger
+from proxy.adapters.savings import Savings as SharedSavings
 from proxy.adapters.schedules import Schedules
 from proxy.core.prefix import Prompt, prompt
 from proxy.core.purse import DAY, MINUTE, Allowance, Purse
+from proxy.core.savings import Savings
 from proxy.environment import disk_path
 from proxy.shadows import Shadows
 from proxy.tenure import Tenure
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from proxy.core.purse import Budget
     from proxy.core.request import Request
     from proxy.core.rules import Rules
+    from proxy.core.savings import Awaited
     from proxy.fleet import Fleet
     from proxy.ports import Emit
     from proxy.storage import Site
@@ -79,6 +83,7 @@ def _shadows(
         stripped=rules.control_names,
         zone=config.zone.name,
         allowance=_allowance(site),
+        savings=_savings(site),
         clock=clock,
         emit=emit,
     )
@@ -90,6 +95,14 @@ def _due(site: Site, emit: Emit) -> Callable[[], Sequence[Errand]]:
     if settings.mode != "on":
         return tuple
     return Schedules(settings, site.environ, site.clock, emit).due
+
+
+def _savings(site: Site) -> Awaited:
+    """Of all workers of the machine, where that can be."""
+    if site.config.server.workers > 1:
+        with suppress(OSError):
+            return SharedSavings(site.directory / "savings")
+    return Savings()
 
 
 def _allowance(site: Site) -> Allowance:

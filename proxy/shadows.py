@@ -16,7 +16,6 @@ from proxy.answering import skimmed
 from proxy.core import shadow
 from proxy.core.events import Warmed, WarmUsed
 from proxy.core.rewrite import call
-from proxy.core.savings import Savings
 from proxy.core.warming import SLACK, Result, Target, barred, cost
 from proxy.ports import UpstreamError
 from proxy.tasks import off_loop
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from proxy.core.providers import Providers, Rule
     from proxy.core.purse import Allowance
     from proxy.core.request import Request
+    from proxy.core.savings import Awaited
     from proxy.fleet import Fleet
     from proxy.node import Node
     from proxy.ports import Clock, Emit
@@ -83,19 +83,20 @@ class Shadows:
         stripped: frozenset[str],
         zone: str,
         allowance: Allowance,
+        savings: Awaited,
         clock: Clock,
         emit: Emit,
     ) -> None:
-        """`prompted`, `stripped`: as for `Origin`. `allowance`: what may be spent."""
+        """`prompted`, `stripped`: as for `Origin`. `allowance`: what may be spent.
+        `savings`: what was, and nobody had anything of yet."""
         self.fleet, self.zone = fleet, zone
         self.providers, self.tenure, self._settings = providers, tenure, settings
         self._prompted, self._stripped = prompted, stripped
         self._clock, self._emit = clock, emit
-        self._allowance = allowance
+        self._allowance, self._savings = allowance, savings
         most = int(allowance.tokens.left(clock.mono())) - SLACK
         self._chunk = max(1, min(settings.chunk_tokens, most))
         self._running: dict[tuple[str, int, bytes], _Work] = {}
-        self._savings = Savings()
         self._closed = False
         fleet.router.reports = self._reported
 

@@ -15,6 +15,7 @@ from proxy.core.message import Call
 from proxy.core.prefix import Prompt, prompt
 from proxy.core.providers import Providers
 from proxy.core.purse import DAY, MINUTE, Allowance, Purse
+from proxy.core.savings import Savings
 from proxy.fleet import Fleet
 from proxy.node import Node
 from proxy.router import Router
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from proxy.core.message import Arrival
     from proxy.core.request import Request
     from proxy.core.rules import Rules
+    from proxy.core.savings import Awaited
     from proxy.core.warming import Result
     from proxy.ports import Leases
     from proxy.warmer import Errand
@@ -73,6 +75,7 @@ class Hearth:
         due: Callable[[], Sequence[Errand]] = tuple,
         rules: Rules = RULES,
         clock: FakeClock | None = None,
+        savings: Awaited | None = None,
     ) -> None:
         self.upstreams = upstreams or (FakeUpstream(Answer((b"{}",))),)
         names = "abcdef"[: len(self.upstreams)]
@@ -97,6 +100,7 @@ class Hearth:
             stripped=rules.control_names,
             zone="local",
             allowance=allowance(config.warming),
+            savings=Savings() if savings is None else savings,
             clock=self.clock,
             emit=self.events.append,
         )

@@ -10,6 +10,7 @@ from proxy.adapters.leases import NoLeases
 from proxy.config import parse
 from proxy.core.prefix import prompt
 from proxy.core.providers import Providers
+from proxy.core.savings import Savings
 from proxy.shadows import Shadows
 from proxy.tenure import Tenure
 from proxy.warmer import Warmer
@@ -47,6 +48,7 @@ def making(clock: FakeClock, mode: str) -> Callable[[Fleet], Warmer]:
             stripped=RULES.control_names,
             zone="local",
             allowance=allowance(config.warming),
+            savings=Savings(),
             clock=clock,
             emit=lambda event: None,
         )

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from proxy.core.chain import Boundary
+
+
+class Awaited(Protocol):
+    """What a `Savings` is, wherever it is kept."""
+
+    def await_(self, node: str, digest: bytes, tokens: int) -> None: ...
+
+    def found(self, node: str, chain: Sequence[Boundary], told: int) -> int: ...
 
 
 class Savings:
