@@ -307,9 +307,9 @@ class Warming(_Table, frozen=True):
     paid: bool = False
     """Whether nodes are warmed whose provider bills every call."""
     tokens_per_minute: Annotated[int, msgspec.Meta(ge=0)] = 200_000
-    """To be computed for it, by this gateway; 0: none."""
+    """To be computed for it, by this gateway and, over one Redis, by all together; 0: none."""
     money_per_day: Annotated[float, msgspec.Meta(ge=0.0)] = 0.0
-    """To be spent on it by this gateway, in any unit; 0: nothing."""
+    """To be spent on it, likewise, in any unit; 0: nothing."""
     min_tokens: Annotated[int, msgspec.Meta(ge=1)] = 1024
     """A shorter beginning of a prompt is not worth it."""
     min_uses: Annotated[int, msgspec.Meta(ge=2)] = 3

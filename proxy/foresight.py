@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from proxy.adapters.ledger import Ledger
+from proxy.adapters.redis.spending import Spending
 from proxy.adapters.savings import Savings as SharedSavings
 from proxy.adapters.schedules import Schedules
 from proxy.core.prefix import Prompt, prompt
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
     from proxy.company import Company
     from proxy.core.context import Hints
     from proxy.core.providers import Providers
-    from proxy.core.purse import Budget
+    from proxy.core.purse import Budget, Common
     from proxy.core.request import Request
     from proxy.core.rules import Rules
     from proxy.core.savings import Awaited
     from proxy.fleet import Fleet
     from proxy.ports import Emit
-    from proxy.storage import Site
+    from proxy.storage import Site, Storage
     from proxy.warmer import Errand
 
     Prompted: TypeAlias = Callable[[bytes, Request, Hints], Prompt | None]
@@ -39,26 +40,26 @@ def warming(
     site: Site,
     rules: Rules,
     company: Company,
+    storage: Storage,
     fleet: Fleet,
     providers: Providers,
-    *,
-    epoch: Callable[[], int],
     emit: Emit,
 ) -> Warmer:
-    """One worker's. The company must have been joined. `epoch`: of what is stored."""
+    """One worker's. The company must have been joined."""
     config, settings, clock = site.config, site.config.warming, site.clock
 
     def prompted(body: bytes, request: Request, hints: Hints) -> Prompt | None:
         return prompt(body, request, rules, hints)
 
-    shadows = _shadows(site, rules, company, fleet, providers, prompted, emit)
+    how = providers, prompted, _allowance(site, storage), emit
+    shadows = _shadows(site, rules, company, fleet, *how)
     return Warmer(
         shadows,
         rules,
         settings=settings,
         prompted=prompted,
         due=_due(site, emit) if company.first else tuple,
-        epoch=epoch,
+        epoch=storage.epochs.current,
         lasts=float(config.cache.ttl),
         clock=clock,
     )
@@ -71,6 +72,7 @@ def _shadows(
     fleet: Fleet,
     providers: Providers,
     prompted: Prompted,
+    allowance: Allowance,
     emit: Emit,
 ) -> Shadows:
     config, clock = site.config, site.clock
@@ -82,7 +84,7 @@ def _shadows(
         prompted=prompted,
         stripped=rules.control_names,
         zone=config.zone.name,
-        allowance=_allowance(site),
+        allowance=allowance,
         savings=_savings(site),
         clock=clock,
         emit=emit,
@@ -105,10 +107,19 @@ def _savings(site: Site) -> Awaited:
     return Savings()
 
 
-def _allowance(site: Site) -> Allowance:
+def _allowance(site: Site, storage: Storage) -> Allowance:
     """Of one worker."""
     tokens = site.config.warming.tokens_per_minute / site.config.server.workers
-    return Allowance(Purse(tokens, MINUTE), _money(site))
+    return Allowance(Purse(tokens, MINUTE), _money(site), _common(site, storage))
+
+
+def _common(site: Site, storage: Storage) -> Common | None:
+    """Of all gateways over one Redis."""
+    settings = site.config.warming
+    if storage.link is None:
+        return None
+    money = settings.money_per_day if settings.paid else 0.0
+    return Spending(storage.link, tokens=settings.tokens_per_minute, money=money)
 
 
 def _money(site: Site) -> Budget:

@@ -83,8 +83,7 @@ class Front:
         self.loops: list[Loop] = [plan.calendars.run, *nodes.loops]
         self._quotas = self._limited()
         self._unkept = Marks(_MARKS, self._clock, float(self._config.cache.uncacheable_ttl))
-        of, epoch = (plan.site, plan.rules, company, self.fleet), storage.epochs.current
-        self.warmer = warming(*of, providers, epoch=epoch, emit=emit)
+        self.warmer = warming(plan.site, plan.rules, company, storage, self.fleet, providers, emit)
         self.loops.append(self.warmer.run)
         self._origin = self._asked()
 

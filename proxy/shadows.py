@@ -191,9 +191,11 @@ class Shadows:
         size, how = len(work.target.arrival.body), (work.target, goal, work.rule, self._prompted)
         if (form := await off_loop(size, shadow.formed, *how)) is None:
             raise StoppedError("refused")
+        self._ready(work)
+        if pause := await self._allowance.ask(new, work.money, self._clock.mono()):
+            raise StoppedError("budget", pause)
         # From here to the call nobody else has a turn.
-        if self._closed or not self.idle(work.node, work.target):
-            raise StoppedError("busy", _RETRY)
+        self._ready(work)
         if pause := self._allowance.take(new, work.money, self._clock.mono()):
             raise StoppedError("budget", pause)
         work.calls += 1
@@ -204,7 +206,7 @@ class Shadows:
             raise
         spent = new if told is None else told[1] - told[0]
         money = work.money if told is None else cost(work.rule, told[1], held=told[0])
-        self._allowance.owe(spent - new, money - work.money, self._clock.mono())
+        await self._allowance.owe(spent - new, money - work.money, self._clock.mono())
         gone = self._epoch(work.node) != work.epoch
         self._spent(work, "void" if gone else "warmed", spent, money)
         if gone:  # it began anew meanwhile, and holds nothing of this
@@ -212,6 +214,11 @@ class Shadows:
         self.fleet.router.sounded(work.node, form.prompt.chain, told)
         work.epoch = self._epoch(work.node)
         self.fleet.router.warmed(work.node, work.target.prompt.chain[: form.depth])
+
+    def _ready(self, work: _Work) -> None:
+        """Raises: StoppedError, where somebody else has the node, or nobody may any more."""
+        if self._closed or not self.idle(work.node, work.target):
+            raise StoppedError("busy", _RETRY)
 
     def _epoch(self, node: Node) -> int:
         return self.fleet.router.prefixes.epoch(node.name)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from proxy.config import Warming
     from proxy.core.events import Event
     from proxy.core.message import Arrival
+    from proxy.core.purse import Common
     from proxy.core.request import Request
     from proxy.core.rules import Rules
     from proxy.core.savings import Awaited
@@ -56,10 +57,10 @@ def conversation(question: str = "hi", system: str = "Be careful. " * 1000, **mo
     return {"model": "m", "messages": told, **more}
 
 
-def allowance(settings: Warming) -> Allowance:
+def allowance(settings: Warming, common: Common | None = None) -> Allowance:
     """All of it for the one worker."""
     tokens, money = settings.tokens_per_minute, settings.money_per_day
-    return Allowance(Purse(tokens, MINUTE), Purse(money, DAY))
+    return Allowance(Purse(tokens, MINUTE), Purse(money, DAY), common)
 
 
 class Hearth:
@@ -76,6 +77,7 @@ class Hearth:
         rules: Rules = RULES,
         clock: FakeClock | None = None,
         savings: Awaited | None = None,
+        common: Common | None = None,
     ) -> None:
         self.upstreams = upstreams or (FakeUpstream(Answer((b"{}",))),)
         names = "abcdef"[: len(self.upstreams)]
@@ -99,7 +101,7 @@ class Hearth:
             prompted=self.prompted,
             stripped=rules.control_names,
             zone="local",
-            allowance=allowance(config.warming),
+            allowance=allowance(config.warming, common),
             savings=Savings() if savings is None else savings,
             clock=self.clock,
             emit=self.events.append,

@@ -337,6 +337,56 @@ async def test_the_budget_of_a_minute_is_kept() -> None:
     assert await hearth.warmed(bodies[2]) == "warmed"
 
 
+class Till:
+    """What all gateways may spend, as it is asked for."""
+
+    def __init__(self, *pauses: float) -> None:
+        self.pauses = list(pauses)
+        """What it says, one after the other; then there is enough."""
+        self.taken: list[tuple[float, float]] = []
+        self.owed: list[tuple[float, float]] = []
+
+    async def take(self, tokens: float, money: float) -> float:
+        self.taken.append((tokens, money))
+        return self.pauses.pop(0) if self.pauses else 0.0
+
+    async def owe(self, tokens: float, money: float) -> None:
+        self.owed.append((tokens, money))
+
+
+async def test_what_the_gateways_may_spend_together_is_asked_before_each_call() -> None:
+    """And is told what a call cost beyond that. What was refused there costs nothing here."""
+    till = Till(6.0)
+    settings = "[warming]\ntokens_per_minute = 4000\n"
+    hearth = Hearth(FakeUpstream(telling(0, 3500)), settings=settings, common=till)
+    (refused,) = await hearth.warm(conversation())
+    (warmed,) = await hearth.warm(conversation())
+
+    assert (refused.outcome, refused.again, warmed.outcome) == ("budget", 6.0, "warmed")
+    assert till.taken == [(warmed.tokens, 0.0)] * 2
+    assert till.owed == [(3500 - warmed.tokens, 0.0)]
+
+
+async def test_what_this_gateway_may_not_spend_is_left_to_the_others() -> None:
+    till = Till()
+    hearth = Hearth(settings="[warming]\ntokens_per_minute = 1000\n", common=till)
+
+    assert [await hearth.warmed(conversation()) for _ in range(3)] == ["budget"] * 3
+    assert till.taken == [(744, 0.0)]
+
+
+async def test_a_request_that_comes_while_the_others_are_asked_goes_first() -> None:
+    class Slow(Till):
+        async def take(self, tokens: float, money: float) -> float:
+            hearth.nodes[0].running = 1
+            return 0.0
+
+    hearth = Hearth(common=Slow())
+
+    assert await hearth.warmed(conversation()) == "busy"
+    assert hearth.upstreams[0].calls == []
+
+
 async def test_without_a_budget_nothing_is_warmed() -> None:
     hearth = Hearth(settings="[warming]\ntokens_per_minute = 0\n")
 

@@ -56,11 +56,41 @@ class Budget(Protocol):
     def owe(self, amount: float, mono: float) -> None: ...
 
 
-class Allowance:
-    """What may be spent on warming, in tokens and in money."""
+class Common(Protocol):
+    """What several gateways may spend together."""
 
-    def __init__(self, tokens: Budget, money: Budget) -> None:
-        self.tokens, self.money = tokens, money
+    async def take(self, tokens: float, money: float) -> float:
+        """Spend both, or neither: then seconds after which looking again makes sense."""
+
+    async def owe(self, tokens: float, money: float) -> None:
+        """A call cost so much more than was taken for it."""
+
+
+class Alone:
+    """Of a gateway without others: its own allowance is all there is."""
+
+    async def take(self, tokens: float, money: float) -> float:
+        return 0.0
+
+    async def owe(self, tokens: float, money: float) -> None:
+        pass
+
+
+class Allowance:
+    """What may be spent on warming, in tokens and in money: here, and by all gateways together."""
+
+    def __init__(self, tokens: Budget, money: Budget, common: Common | None = None) -> None:
+        """`common`: None: there are no other gateways."""
+        self.tokens, self.money, self._common = tokens, money, common or Alone()
+
+    async def ask(self, tokens: float, money: float, mono: float) -> float:
+        """Spend it of what all have, before it is taken here: 0, or seconds after which looking
+        again makes sense. What is not there here is not taken from all."""
+        if self.tokens.left(mono) < tokens:
+            return self.tokens.pause
+        if self.money.left(mono) < money:
+            return self.money.pause
+        return await self._common.take(tokens, money)
 
     def take(self, tokens: float, money: float, mono: float) -> float:
         """Spend both, or neither: then seconds after which looking again makes sense."""
@@ -71,10 +101,11 @@ class Allowance:
         self.tokens.take(tokens, mono)
         return 0.0
 
-    def owe(self, tokens: float, money: float, mono: float) -> None:
+    async def owe(self, tokens: float, money: float, mono: float) -> None:
         """A call cost so much more than was taken for it."""
         self.tokens.owe(tokens, mono)
         self.money.owe(money, mono)
+        await self._common.owe(tokens, money)
 
     def __repr__(self) -> str:
         return f"<Allowance {self.tokens!r} {self.money!r}>"
