@@ -147,6 +147,20 @@ async def test_what_a_real_vllm_published_is_followed(publisher: Publisher) -> N
         assert gateway.knows() == "cold"
 
 
+async def test_whose_events_are_heard_is_not_given_up_for_a_refused_connection(
+    publisher: Publisher,
+) -> None:
+    """It would say so if it had begun anew."""
+    async with listener(publisher) as gateway:
+        gateway.learn()
+        await publisher.publish("stored", blocks=4)
+        await gateway.until(lambda: gateway.told("stored") == 4)
+        gateway.router.lost(gateway.nodes[0])
+
+        assert gateway.knows() == "hit"
+        assert gateway.news() == []
+
+
 async def test_a_killed_engine_begins_anew(publisher: Publisher) -> None:
     """Without a replay that is known with its first batch."""
     async with listener(publisher, replay=None) as gateway:
