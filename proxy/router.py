@@ -36,10 +36,6 @@ _PROMPTED: Final = frozenset(("prefix", "ring"))
 """Policies that go by the prompt."""
 
 
-def _anything(_node: str, _model: str) -> int:
-    return 0
-
-
 class Route:
     """A call on its way to a node: what it has to compute counts as its load until its first
     byte."""
@@ -105,7 +101,7 @@ class Router:
         settings: Routing | None = None,
         zone: str = "local",
         chance: Callable[[], float] | None = None,
-        least: Callable[[str, str], int] = _anything,
+        least: Callable[[str, str], int] = lambda _node, _model: 0,
     ) -> None:
         """`zone`: this gateway's. `chance`: uniform in [0, 1). `least`: tokens below which a node,
         by its name, keeps no prompt for a model."""
@@ -167,8 +163,7 @@ class Router:
         """A node told how many tokens of a prompt it had kept, and how many that has by its own
         count; `epoch`: the life of its cache in which it was asked."""
         node, told = pick.node, round(kept / total * prompt.tokens)
-        if self.prefixes.epoch(node.name) != epoch:
-            # It has the prompt in its new life, and of the old one there is nothing to learn.
+        if self.prefixes.epoch(node.name) != epoch:  # of the old life there is nothing to learn
             self.warmed(node, prompt.chain)
         elif not prompt.beside:  # of several, nobody knows which it kept
             share = kept / total
@@ -188,16 +183,12 @@ class Router:
         return self.gossip.running(node) + (node.shadow is not None)
 
     def lost(self, node: Node) -> None:
-        """A node could not be reached from here, which is nothing to tell others: what was in its
-        way may be ours, and if it began anew they will see as much."""
+        """A node could not be reached: nothing to tell others, since the way may be broken here."""
         self.prefixes.doubt(node.name)
 
-    def sounded(
-        self, node: Node, chain: tuple[Boundary, ...], told: tuple[int, int] | None
-    ) -> None:
-        """A node was made to compute this, with no request behind it: if there is doubt whether it
-        began anew, what it tells (tokens that it had kept, of how many) is held against what was
-        thought."""
+    def sounded(self, node: Node, chain: Sequence[Boundary], told: tuple[int, int] | None) -> None:
+        """What a node told (tokens kept, of how many) of what no request was behind: where there
+        is doubt whether it began anew, that settles it."""
         if not self.prefixes.restarts(node.name).doubted:
             return
         if told is None:  # it will not tell
@@ -207,10 +198,10 @@ class Router:
         if self.prefixes.report(node.name, chain, thought, told[0] / told[1], told[1]):
             self._began(node, chain)
 
-    def _began(self, node: Node, chain: tuple[Boundary, ...]) -> None:
+    def _began(self, node: Node, chain: Sequence[Boundary]) -> None:
         """By its own words a node began anew, with this prompt."""
         self.gossip.tell(node.name, None)
-        self.gossip.tell(node.name, chain)
+        self.gossip.tell(node.name, tuple(chain))
         self._emit(NodeVoid(node.name, "usage"))
 
     def void(self, node: Node, *, tell: bool) -> None:
