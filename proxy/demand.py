@@ -56,21 +56,25 @@ class Demand:
 
     async def read(
         self, keys: Sequence[Key], answers: Collection[Key], now: float, *, sure: bool
-    ) -> dict[Key, Stored]:
+    ) -> dict[Key, Stored] | None:
         """What it holds of these `keys` that may name whole answers: nothing else is ever there,
-        and each look is paid for."""
-        asked = [key for key in keys if key in answers and not self._just_looked(key, now)]
+        and each look is paid for. None: it cannot say, or could not just now."""
+        named = [key for key in keys if key in answers]
+        asked = [key for key in named if not self._just_looked(key, now)]
         if not asked:
-            return {}
+            return {} if all(key in self._absent for key in named) else None
         known = self._tier.filter
         looks = sure or known is None or any(map(known.might_have, asked))
         found = await self._tier.read(asked, now, self._clock, self._emit, sure=sure)
         for key in asked if looks else ():
             _note(self._looked, key, now)
-            _note(self._absent, key, now if found is not None and key not in found else EVER)
+            if found is not None and key not in found:
+                _note(self._absent, key, now)
+            else:
+                self._absent.pop(key, None)
         for key, stored in (found or {}).items():
             _note(self._uses, key, stored.asked)  # so it need not be written
-        return found or {}
+        return found
 
     def used(self, entry: Entry) -> None:
         """A fresh answer was served again."""

@@ -15,6 +15,7 @@ from proxy.core.entry import Key
 from proxy.core.events import MeaningJudged, MeaningLooked, TierLooked
 from proxy.core.near import Near
 from proxy.core.said import spoken
+from proxy.ports import StoreError
 from proxy.telling import Telling
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ _TRIES: Final = 3
 _BEHIND: Final = 5.0
 """Seconds for what no request waits for."""
 _FAILED: Final = Near(reason="failed")
+_UNREAD: Final = Miss("absent", detail="unread")
+"""Of a stored answer: there it may be, and be read the next time."""
 _INELIGIBLE: Final = "ineligible"
 _ASKED: Final = 10_000
 """Questions that were not answered from here, and whose answers are on their way."""
@@ -84,7 +87,7 @@ class Meaning:
             return exact
         for _ in range(_TRIES):
             near = await self._nearest(lookup, request)
-            there: Outcome | None = None
+            there: Hit | Miss | None = None
             if near.action in ("serve", "judge"):
                 there = await self._alive(near, lookup)
                 if there is None:  # at once: it must not be what is found again
@@ -111,10 +114,13 @@ class Meaning:
         self._emit(TierLooked(TIER, result, self._clock.mono() - start))
         return near
 
-    async def _alive(self, near: Near, lookup: Lookup) -> Outcome | None:
+    async def _alive(self, near: Near, lookup: Lookup) -> Hit | Miss | None:
         """The stored answer as this request sees it; None: it is not there, not fresh, or not one
         to a question of this scope."""
-        found = await self._tiers.find(_sought(lookup, near), self._epoch(), sure=True)
+        try:
+            found = await self._tiers.certain(_sought(lookup, near), self._epoch())
+        except StoreError:
+            return _UNREAD
         asked, question = None if found is None else found.entry.question, lookup.question
         if found is None or asked is None or question is None or asked.scope != question.scope:
             return None
@@ -127,10 +133,10 @@ class Meaning:
             case _:
                 return None
 
-    async def _agreed(self, near: Near, lookup: Lookup, there: Outcome) -> Near:
+    async def _agreed(self, near: Near, lookup: Lookup, there: Hit | Miss) -> Near:
         """What becomes of it: as the request wants, and as the judge sees it where one is asked."""
-        if not isinstance(there, Hit):
-            return replace(near, action="none", reason="request")
+        if isinstance(there, Miss):
+            return replace(near, action="none", reason=there.detail or there.reason)
         if near.action != "judge":
             return near
         asking = self._consulted(near, lookup.question, there.found.entry)

@@ -83,7 +83,6 @@ class Tiers:
     ) -> Found | None:
         """The entry under the exact key, else the one that the normalized key points to, else
         what these very bytes were refused with.
-
         `beyond`: something asked for later is hoped for, so tiers farther away are looked into as
         well. `sure`: those too that a filter would spare.
         """
@@ -110,6 +109,12 @@ class Tiers:
         want = want._replace(answers=frozenset({alias.target}))
         found = await self._single(lookup, want, alias.target)
         return None if found is None else Found(found.entry, found.tier, "normalized")
+
+    async def certain(self, lookup: Lookup, epoch: int) -> Found | None:
+        """The entry under the exact key; None: surely nowhere. Raises: StoreError for a tier that
+        could not be read, and may have it."""
+        want = Want(epoch, sure=True, answers=frozenset((lookup.key,)), certain=True)
+        return await self._single(lookup, want, lookup.key)
 
     async def _single(self, lookup: Lookup, want: Want, key: Key) -> Found | None:
         return self._entry((await self._held([key], want)).get(key), lookup)
@@ -149,13 +154,14 @@ class Tiers:
     ) -> dict[Key, _Held]:
         """What the nearest tiers hold, down to where one of the keys, or `every` one, has a value
         that is current, and none has one that is not: in its place another process may have stored
-        a newer one farther away."""
-        now = self._clock.now()
+        a newer one farther away. Raises: StoreError if that is to be certain, and is not."""
+        now, silent = self._clock.now(), ""
         best: dict[Key, _Held] = {}
         missing = list(dict.fromkeys(keys))
         for depth, tier in enumerate(self._tiers):
             read = await self._read(tier, missing, now, want)
-            for key, stored in read.items():
+            silent = tier.name if read is None else silent
+            for key, stored in (read or {}).items():
                 if not tier.shared and stored.asked < self.distrusted:
                     continue
                 if key not in best or stored.asked > best[key].stored.asked:
@@ -164,16 +170,18 @@ class Tiers:
             missing = [key for key in missing if key not in ready]
             if not missing or (len(ready) == len(best) > 0 and not every):
                 break
+        if missing and silent and want.certain:
+            raise StoreError(silent, "could not be read")
         self._fill(best, now)
         return best
 
     async def _read(
         self, tier: Tier, keys: Sequence[Key], now: float, want: Want
-    ) -> dict[Key, Stored]:
+    ) -> dict[Key, Stored] | None:
         demand = self._demands.get(tier.name)
         if demand is not None:
             return await demand.read(keys, want.answers, now, sure=want.sure)
-        return await tier.read(keys, now, self._clock, self._emit, sure=want.sure) or {}
+        return await tier.read(keys, now, self._clock, self._emit, sure=want.sure)
 
     def _fill(self, found: dict[Key, _Held], now: float) -> None:
         """Have what was far away nearer by; what takes a while is done behind the answer."""
@@ -208,12 +216,10 @@ class Tiers:
             kept = await tier.put(stored, now, self._clock, self._emit)
             if False in kept:
                 # Another process asked later and has stored it: what we hold is the older answer.
-                for one, here in zip(stored, kept, strict=True):
-                    if here is False:
-                        await self._retract(self._ready[:depth], one)
-                stored = tuple(
-                    [one for one, here in zip(stored, kept, strict=True) if here is not False]
-                )
+                told = list(zip(stored, kept, strict=True))
+                for one in [one for one, here in told if here is False]:
+                    await self._retract(self._ready[:depth], one)
+                stored = tuple([one for one, here in told if here is not False])
 
     async def _retract(self, tiers: tuple[Tier, ...], stored: Stored) -> None:
         for tier in tiers:
@@ -225,11 +231,8 @@ class Tiers:
         tier had it."""
         for demand in self._demands.values():
             demand.purged(key)
-        had = False
-        for tier in self._tiers:
-            if shared or not tier.shared:
-                had = await tier.delete(key, self._clock, self._emit) or had
-        return had
+        tiers = [tier for tier in self._tiers if shared or not tier.shared]
+        return any([await tier.delete(key, self._clock, self._emit) for tier in tiers])
 
     async def drop(self, key: Key, before: float, *, shared: bool = False) -> None:
         """Forget it where it was asked for earlier, in what is `shared` with other gateways or in

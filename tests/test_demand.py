@@ -312,3 +312,17 @@ async def test_a_purge_waits_no_longer_for_a_store_that_says_nothing() -> None:
     async with asyncio.timeout(5.0):
         assert not await tier.delete(KEY, house.clock, house.events.append)
     assert tier.owed
+
+
+async def test_that_it_failed_a_moment_ago_says_nothing_of_what_is_there() -> None:
+    house = House()
+    house.deep.broken = True
+    for _ in range(2):
+        with pytest.raises(StoreError):
+            await house.tiers.certain(LOOKUP, 0)
+    house.deep.broken = False
+    house.clock.advance(5.0)
+
+    for _ in range(2):
+        assert await house.tiers.certain(LOOKUP, 0) is None
+    assert house.deep.asked == [KEY, KEY]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -12,10 +12,14 @@ from proxy.core.entry import Key
 from proxy.core.events import MeaningJudged, MeaningLooked, TierFailed, TierTurned
 from proxy.core.near import Action
 from proxy.meaning import Meaning
+from proxy.ports import StoreError
 from tests import answers
 from tests.asking import K2, chat, configured
-from tests.fakes import JSON, Answer, FakeSemantic, settle
+from tests.fakes import JSON, Answer, FakeSemantic, FakeStore, settle
 from tests.staged import STREAM, Stage, said, streaming
+
+if TYPE_CHECKING:
+    from proxy.core.entry import Stored
 
 COMPARING = configured("[semantic]\nmode = 'on'")
 CALL = {"id": "c1", "type": "function", "function": {"name": "pay", "arguments": "{}"}}
@@ -210,6 +214,17 @@ async def test_a_judge_is_asked_behind_the_answer_for_the_next_time() -> None:
     assert semantic.compared == [("refund please", "a", "")]
 
 
+class AwayStore(FakeStore):
+    """One that cannot be read at times."""
+
+    away = False
+
+    async def get(self, key: Key, now: float) -> Stored | None:
+        if self.away:
+            raise StoreError("away", "no answer in time")
+        return await super().get(key, now)
+
+
 class Deaf:
     """A filter that has not heard of anything yet."""
 
@@ -241,6 +256,32 @@ async def test_an_answer_that_is_gone_is_a_miss_and_forgotten() -> None:
 
     assert here.calls == 2
     assert key not in here.semantic.known
+
+
+async def test_an_answer_that_could_not_be_read_is_a_miss_and_found_the_next_time() -> None:
+    """Taken for gone, it would be found by nobody on this machine until it began anew."""
+    away, store = AwayStore(), FakeStore()
+    here = stage(said("a"), said("b"), stores=[away, store])
+    await stored(here, chat("refund how"))
+    (key,) = here.semantic.known
+    kept = store.data.pop(key)  # as by a tier that has room for less
+    away.away = True
+
+    got = await here.ask(chat("refund please"))
+    assert await got.text() == "b"
+    assert "detail=unread" in str(got.head.get("cache-status"))
+    away.away = False
+    store.data[key] = kept
+    assert await (await here.ask(chat("refund again"))).text() == "a"
+
+
+async def test_an_answer_that_another_tier_has_is_served_while_one_fails() -> None:
+    away = AwayStore()
+    here = stage(said("a"), said("b"), stores=[away, FakeStore()])
+    await stored(here, chat("refund how"))
+    away.away = True
+
+    assert await (await here.ask(chat("refund please"))).text() == "a"
 
 
 async def test_what_was_stored_while_the_process_was_away_is_found_once_it_is_back() -> None:

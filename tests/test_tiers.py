@@ -14,6 +14,7 @@ from proxy.core import wire
 from proxy.core.decision import Found
 from proxy.core.entry import Alias, Entry, Tenant
 from proxy.core.events import TierFailed, TierLooked, TierSpared, TierTurned
+from proxy.ports import StoreError
 from proxy.tier import Tier
 from proxy.tiers import Tiers
 from tests import answers
@@ -509,3 +510,21 @@ async def test_nobody_looks_a_second_time_where_somebody_has_just_waited_in_vain
     assert store.reads == 0
     silent = False
     assert await tiers.find(LOOKUP, sure=True) == Found(answer(), "far", "exact")
+
+
+async def test_what_a_tier_cannot_say_is_not_taken_for_nothing() -> None:
+    house = House(FakeStore(), BrokenStore())
+    with pytest.raises(StoreError):
+        await house.tiers.certain(LOOKUP, 0)
+
+    assert await House(FakeStore(), FakeStore()).tiers.certain(LOOKUP, 0) is None
+
+
+async def test_what_one_tier_has_is_certain_whatever_fails() -> None:
+    store = FakeStore()
+    await store.put(answer(), NOW)
+
+    found = await House(BrokenStore(), store).tiers.certain(LOOKUP, 0)
+
+    assert found is not None
+    assert found.entry == answer()

@@ -21,6 +21,8 @@ class Want(NamedTuple):
     sure: bool = False
     answers: frozenset[Key] = frozenset()
     """The keys that may name a whole answer: not a part of one, a refusal or an alias."""
+    certain: bool = False
+    """Whether that there is nothing may only be said if every tier was read."""
 
     def current(self, stored: Stored, now: float) -> bool:
         """Whether no newer answer is to be looked for farther away."""
