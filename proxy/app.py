@@ -16,6 +16,7 @@ from proxy.adapters.clock import SystemClock
 from proxy.adapters.log import Log
 from proxy.adapters.metrics import Metrics, bury
 from proxy.adapters.processes.supervisor import Supervisor
+from proxy.adapters.processes.worker import say
 from proxy.adapters.runtime import runtime
 from proxy.adapters.schedules import Schedules, readable, unread
 from proxy.adapters.sockets import reserved
@@ -105,12 +106,12 @@ def _checked(config: Config, environ: Mapping[str, str], clock: Clock) -> tuple[
     return ready, calendars
 
 
-def _work(plan: Plan, ports: Sequence[int], slot: int, serving: Callable[[], None]) -> int:
+def _work(plan: Plan, ports: Sequence[int], slot: int, tell: int) -> int:
     if slot == plan.site.config.server.workers:
-        _become_semantic(plan.site)
+        _become_semantic(plan.site, tell)
 
     async def run() -> None:
-        await (await _worker(plan, slot)).run(ports, serving)
+        await (await _worker(plan, slot)).run(ports, partial(say, tell))
 
     uvloop.run(run())
     return 0
@@ -125,7 +126,7 @@ _ALONE: Final = {
 """What numpy and the C library of the semantic process go by."""
 
 
-def _become_semantic(site: Site) -> NoReturn:
+def _become_semantic(site: Site, tell: int) -> NoReturn:
     """Go on as the machine's semantic process: another program, so that it has nothing of this one
     in its memory, nor this one of its models."""
     given = msgspec.json.encode(compared(site.config, site.environ))
@@ -134,7 +135,9 @@ def _become_semantic(site: Site) -> NoReturn:
         settings.seek(0)
         os.dup2(settings.fileno(), 0)
     environ = {**site.environ, **_ALONE}
-    command = (sys.executable, "-m", "semantic", str(site.directory / "semantic.sock"))
+    os.set_inheritable(tell, True)
+    socket = str(site.directory / "semantic.sock")
+    command = (sys.executable, "-m", "semantic", socket, str(tell))
     os.execve(sys.executable, command, environ)
 
 

@@ -1,5 +1,5 @@
-"""`python -m semantic SOCKET`: serves the workers of a machine. Settings as JSON on standard input;
-`hotprefix serve` starts it."""
+"""`python -m semantic SOCKET TELL`: serves the workers of a machine, and says on the descriptor
+TELL that it is well. Settings as JSON on standard input; `hotprefix serve` starts it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def main() -> None:
     """Serve until SIGTERM."""
     settings = msgspec.json.decode(sys.stdin.buffer.read(), type=Settings)
     try:
-        uvloop.run(run(settings, Path(sys.argv[1]), os.environ))
+        uvloop.run(run(settings, Path(sys.argv[1]), int(sys.argv[2]), os.environ))
     except EmbedderError as error:  # one behind a URL may be away for long: no traceback each time
         sys.exit(f"the semantic process cannot start: {error}")
 

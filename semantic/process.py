@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from semantic import pulse
 from semantic.budget import Budget
 from semantic.embed.batch import Batcher
 from semantic.embed.choose import embedder
@@ -43,8 +44,9 @@ _MOST: Final = 200_000
 """Questions that are remembered."""
 
 
-async def run(settings: Settings, path: Path, environ: Mapping[str, str]) -> None:
-    """Serve the workers of this machine on a Unix socket until SIGTERM.
+async def run(settings: Settings, path: Path, tell: int, environ: Mapping[str, str]) -> None:
+    """Serve the workers of this machine on a Unix socket until SIGTERM. `tell`: the descriptor on
+    which its parent hears that it is well.
 
     Raises: EmbedderError for an embedder that cannot be had.
     """
@@ -64,7 +66,8 @@ async def run(settings: Settings, path: Path, environ: Mapping[str, str]) -> Non
         server = Server(path, service.answer)
         await server.start()
         async with asyncio.TaskGroup() as background:
-            loops = (space.vectors.run(), _swept(service), kept.run())
+            well = pulse.beat(tell, lambda: space.vectors.flown < pulse.LONGEST)
+            loops = (space.vectors.run(), _swept(service), kept.run(), well)
             tasks = [background.create_task(loop) for loop in loops]
             await over.wait()
             await server.aclose()

@@ -1,4 +1,4 @@
-"""A supervised run for tests: `python -m tests.supervised WORKERS DRAIN MANNER AIDES`.
+"""A supervised run for tests: `python -m tests.supervised WORKERS DRAIN MANNER AIDES SILENCE`.
 
 Prints what happens, one line each, so that a test can wait for it.
 """
@@ -6,24 +6,28 @@ Prints what happens, one line each, so that a test can wait for it.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 import time
 from typing import TYPE_CHECKING
 
 from proxy.adapters.processes.supervisor import Supervisor
+from proxy.adapters.processes.worker import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from proxy.core.events import Event
+
+
+BEAT = 0.05
+"""Seconds between two words of an aide."""
 
 
 def tell(*words: object) -> None:
     os.write(1, (" ".join(map(str, words)) + "\n").encode())
 
 
-def work(slot: int, ready: Callable[[], None]) -> int:
+def work(slot: int, word: int) -> int:
     manner = sys.argv[3]
     if manner == "broken":
         return 3
@@ -38,8 +42,10 @@ def work(slot: int, ready: Callable[[], None]) -> int:
         tell("starting", slot, os.getpid())
         os.read(asked, 1)
         tell("started", slot)
-    ready()
+    say(word)
     tell("serving", slot, os.getpid())
+    while slot >= int(sys.argv[1]) and not select.select([asked], [], [], BEAT)[0]:
+        say(word)
     os.read(asked, 1)
     tell("draining", slot, os.getpid())
     if manner == "stubborn":
@@ -61,6 +67,7 @@ if __name__ == "__main__":
         reaped=lambda slot: tell("reaped", slot),
         opened=lambda: tell("opened"),
         aides=int(sys.argv[4]),
+        silence=float(sys.argv[5]),
     )
     code = supervisor.run()
     tell("over", code)

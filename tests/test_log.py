@@ -146,6 +146,7 @@ def test_request_lines_can_be_switched_off() -> None:
             events.WorkerDied(0, 7, 0, 1.25, asked=True),
             {"event": "worker_ended", "slot": 0, "pid": 7, "code": 0, "seconds": 1.25},
         ),
+        (events.WorkerSilent(2, 7), {"event": "worker_silent", "slot": 2, "pid": 7}),
         (events.WorkersGaveUp(5), {"event": "workers_gave_up", "deaths": 5}),
     ],
 )

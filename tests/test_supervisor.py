@@ -25,8 +25,8 @@ PATIENCE = 10.0
 class Run:
     """A supervisor in a process of its own, and the lines it has printed."""
 
-    def __init__(self, workers: int, drain: float, manner: str, aides: int = 0) -> None:
-        how = (str(workers), str(drain), manner, str(aides))
+    def __init__(self, workers: int, drain: float, manner: str, aides: int, silence: float) -> None:
+        how = map(str, (workers, drain, manner, aides, silence))
         command = [sys.executable, "-m", "tests.supervised", *how]
         self.process = subprocess.Popen(
             command,
@@ -82,8 +82,14 @@ class Run:
 def start() -> Iterator[Start]:
     runs: list[Run] = []
 
-    def begin(workers: int, drain: float = 5.0, manner: str = "calm", aides: int = 0) -> Run:
-        runs.append(Run(workers, drain, manner, aides))
+    def begin(
+        workers: int,
+        drain: float = 5.0,
+        manner: str = "calm",
+        aides: int = 0,
+        silence: float = 600.0,
+    ) -> Run:
+        runs.append(Run(workers, drain, manner, aides, silence))
         return runs[-1]
 
     yield begin
@@ -217,6 +223,30 @@ def test_an_aide_is_started_replaced_and_ended_with_the_rest(start: Start) -> No
     assert run.ended() == 0
     assert not is_alive(first)
     assert not is_alive(second)
+
+
+def test_an_aide_that_is_frozen_is_replaced(start: Start) -> None:
+    run = start(1, aides=1, silence=1.0)
+    first = run.pid(1)
+    os.kill(first, signal.SIGSTOP)
+
+    (silent, died) = run.until("event WorkerSilent", "event WorkerDied")
+    assert f"slot=1, pid={first}" in silent
+    assert f"slot=1, pid={first}, code=-9" in died
+    assert run.pid(1) != first
+
+
+def test_a_worker_that_is_frozen_is_not_its_parents_business(start: Start) -> None:
+    """Its clients' requests may still be on their way; and it says but once that it serves."""
+    run = start(1, aides=1, silence=0.3)
+    worker = run.pid(0)
+    os.kill(worker, signal.SIGSTOP)
+    for _ in range(2):
+        os.kill(run.pid(1), signal.SIGSTOP)
+        run.until("event WorkerSilent")
+
+    assert not [line for line in run.unasked if "slot=0" in line and "WorkerDied" in line]
+    assert is_alive(worker)
 
 
 def test_an_aide_that_is_stuck_does_not_hold_up_the_end(start: Start) -> None:

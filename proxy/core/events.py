@@ -367,6 +367,13 @@ class WorkerDied(msgspec.Struct, frozen=True, gc=False):
     """Whether it was told to end."""
 
 
+class WorkerSilent(msgspec.Struct, frozen=True, gc=False):
+    """A process that helps the workers said no more that it is well, and is killed."""
+
+    slot: int
+    pid: int
+
+
 class WorkersGaveUp(msgspec.Struct, frozen=True, gc=False):
     """No worker ever served, so none is started any more."""
 
@@ -415,5 +422,6 @@ Event: TypeAlias = (
     | BacklogFull
     | WorkerStarted
     | WorkerDied
+    | WorkerSilent
     | WorkersGaveUp
 )

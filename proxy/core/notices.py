@@ -30,6 +30,7 @@ TOLD: Final = frozenset(
         events.TierTurned,
         events.WorkerStarted,
         events.WorkerDied,
+        events.WorkerSilent,
         events.WorkersGaveUp,
         events.MeaningJudged,
     )
@@ -49,11 +50,8 @@ def notice(event: Event) -> Notice:
             told = {"event": "breaker", "node": node, "model": _name(model), "state": state}
         case events.NodeTurned() | events.NodeVoid():
             told = _of_node(event)
-        case events.WorkerStarted(slot, pid):
-            told = {"event": "worker_started", "slot": slot, "pid": pid}
-        case events.WorkerDied(slot, pid, code, seconds, asked):
-            told = {"event": "worker_ended" if asked else "worker_died", "slot": slot, "pid": pid}
-            told |= {"code": code, "seconds": round(seconds, 3)}
+        case events.WorkerStarted() | events.WorkerSilent() | events.WorkerDied():
+            told = _of_worker(event)
         case events.MeaningJudged(kind, wrong, similarity, group):
             told = {"event": "semantic_label", "kind": kind, "wrong": wrong}
             model, _, language = group.rpartition("/")
@@ -75,6 +73,18 @@ def _of_tier(event: events.TierFailed | events.StoreReset | events.TierTurned) -
             return {"event": "store_reset", "tier": tier, "reason": reason}
         case events.TierTurned(tier, working, error):
             return {"event": "tier_turned", "tier": tier, "working": working, "error": error}
+
+
+def _of_worker(event: events.WorkerStarted | events.WorkerSilent | events.WorkerDied) -> Notice:
+    told: Notice = {"slot": event.slot, "pid": event.pid}
+    match event:
+        case events.WorkerStarted():
+            return {"event": "worker_started", **told}
+        case events.WorkerSilent():
+            return {"event": "worker_silent", **told}
+        case events.WorkerDied(_, _, code, seconds, asked):
+            told |= {"code": code, "seconds": round(seconds, 3)}
+            return {"event": "worker_ended" if asked else "worker_died", **told}
 
 
 def _of_node(event: events.NodeTurned | events.NodeVoid) -> Notice:

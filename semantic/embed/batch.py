@@ -35,6 +35,8 @@ class Batcher:
         self._size = batch if embedder.batches else 1
         self._waiting: dict[str, Waiting] = {}
         self._flying: dict[str, Waiting] = {}
+        self._since = 0.0
+        """When they took off, by the event loop."""
         self._known: OrderedDict[str, Vector] = OrderedDict()
         self._news = asyncio.Event()
         self._ended = False
@@ -46,6 +48,11 @@ class Batcher:
     def waiting(self) -> int:
         """Different texts that wait, without those that are being embedded."""
         return len(self._waiting)
+
+    @property
+    def flown(self) -> float:
+        """Seconds since the texts that are being embedded were begun with."""
+        return asyncio.get_running_loop().time() - self._since if self._flying else 0.0
 
     async def vector(self, text: str) -> Vector:
         """The text's vector, which is not to be written to. Raises: BusyError, at once;
@@ -88,6 +95,7 @@ class Batcher:
 
     async def _batch(self) -> None:
         texts = list(islice(self._waiting, self._size))
+        self._since = asyncio.get_running_loop().time()
         self._flying = {text: self._waiting.pop(text) for text in texts}
         try:
             rows = await self._embedder.embed(texts)

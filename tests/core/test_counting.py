@@ -18,7 +18,7 @@ ELSEWHERE = (
     events.UpstreamAnswered,
     events.MeaningLooked,
 )
-UNCOUNTED = (events.WorkerStarted, events.WorkersGaveUp)
+UNCOUNTED = (events.WorkerStarted, events.WorkerSilent, events.WorkersGaveUp)
 RARE = [kind for kind in get_args(events.Event) if kind not in (*ELSEWHERE, *UNCOUNTED)]
 
 

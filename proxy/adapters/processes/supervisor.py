@@ -7,30 +7,32 @@ import os
 import selectors
 import signal
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from proxy.adapters.processes.pause import AIDE, MAX_DELAY, YOUNG, delay
-from proxy.adapters.processes.worker import become, say
-from proxy.core.events import WorkerDied, WorkersGaveUp, WorkerStarted
+from proxy.adapters.processes.wake import SIGNALS, woken
+from proxy.adapters.processes.worker import become
+from proxy.core.events import WorkerDied, WorkersGaveUp, WorkerSilent, WorkerStarted
+from proxy.core.pulse import Pulse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import FrameType
+    from collections.abc import Callable
 
     from proxy.ports import Emit
 
-    Work: TypeAlias = Callable[[int, Callable[[], None]], int]
-    """Serve as the worker of a slot, call the function once requests are taken, return an exit
-    code. SIGTERM means: drain and return."""
+    Work: TypeAlias = Callable[[int, int], int]
+    """Serve as the worker of a slot, `say` so on the descriptor once requests are taken, return an
+    exit code. SIGTERM means: drain and return. An aide says so again and again."""
 
 MARGIN: Final = 2.0
 """Seconds that a worker may take beyond its drain before it is killed."""
+SILENCE: Final = 30.0
+"""Seconds after which an aide that says no more that it is well is killed: it is frozen, or waits
+for itself. One that has not said so yet may take as long as it likes to start."""
 MAX_DEATHS: Final = 5
 """Deaths after which nothing is tried again, if no worker has served yet."""
-
-_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 
 
 @dataclass(slots=True)
@@ -61,6 +63,7 @@ class Supervisor:
         reaped: Callable[[int], None],
         opened: Callable[[], None],
         aides: int = 0,
+        silence: float = SILENCE,
     ) -> None:
         """`reaped` gets each slot whose worker ended; `opened` is called once, when all serve.
         `aides`: slots after the workers', for processes that help them: nobody waits for these, and
@@ -68,6 +71,7 @@ class Supervisor:
         self._work, self._drain, self._mono, self._emit = work, drain, mono, emit
         self._reaped, self._opened = reaped, opened
         self._alive: dict[int, _Worker] = {}
+        self._pulse = Pulse(silence)
         self._workers = workers
         self._due = dict.fromkeys(range(workers + aides), 0.0)
         """When a slot without a worker gets one."""
@@ -87,7 +91,7 @@ class Supervisor:
         gc.freeze()  # else each worker's first collection would copy every page of the imports
         self._selector = selectors.DefaultSelector()
         self._lifeline = os.pipe()
-        with _woken() as wake:
+        with woken() as wake:
             self._wake = wake
             self._selector.register(wake, selectors.EVENT_READ)
             while self._alive or self._deadline is None:
@@ -95,6 +99,7 @@ class Supervisor:
                 self._wait()
                 self._reap()
                 self._kill_late()
+                self._kill_silent()
         self._selector.close()
         for end in self._lifeline:
             os.close(end)
@@ -110,7 +115,7 @@ class Supervisor:
         sys.stderr.flush()
         told, tell = os.pipe()
         # A signal between the fork and the reset of its handlers would be taken for the parent's.
-        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         parent = os.getpid()
         try:
             pid = os.fork()
@@ -120,10 +125,8 @@ class Supervisor:
         if pid == 0:
             self._selector.close()
             inherited = (told, self._wake, self._lifeline[1], *map(_told, self._alive.values()))
-            become(
-                lambda: self._work(slot, lambda: say(tell)), parent, self._lifeline[0], inherited
-            )
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+            become(lambda: self._work(slot, tell), parent, self._lifeline[0], inherited)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         os.close(tell)
         if pid < 0:
             self._due[slot] = now + MAX_DELAY  # no memory or processes left: others may end
@@ -135,7 +138,7 @@ class Supervisor:
 
     def _wait(self) -> None:
         """Until a signal, a word from a worker, or the next thing to do."""
-        times = [*self._due.values()]
+        times = [*self._due.values(), *self._pulse.due]
         if self._deadline is not None and not self._killed:
             times.append(self._deadline)
         timeout = max(0.0, min(times) - self._mono()) if times else None
@@ -147,7 +150,11 @@ class Supervisor:
                 self._heard(key.data)
 
     def _heard(self, worker: _Worker) -> None:
-        worker.ready = bool(os.read(worker.told, 1))
+        word = os.read(worker.told, 64)
+        if word and self._aids(worker.slot):
+            self._pulse.heard(worker.pid, self._mono())
+            return
+        worker.ready = bool(word)
         self._selector.unregister(worker.told)
         if self._aids(worker.slot):
             return
@@ -182,6 +189,11 @@ class Supervisor:
         if late and self._alive and not self._killed:
             self._kill()
 
+    def _kill_silent(self) -> None:
+        for pid in self._pulse.silent(self._mono()):
+            self._emit(WorkerSilent(self._alive[pid].slot, pid))
+            os.kill(pid, signal.SIGKILL)
+
     def _kill(self) -> None:
         self._code = self._code or 1
         self._killed = True
@@ -196,6 +208,7 @@ class Supervisor:
 
     def _died(self, worker: _Worker, code: int) -> None:
         del self._alive[worker.pid]
+        self._pulse.over(worker.pid)
         with suppress(KeyError):  # it had told already
             self._selector.unregister(worker.told)
         os.close(worker.told)
@@ -222,27 +235,5 @@ class Supervisor:
         self._due[slot] = self._mono() + delay(young, MAX_DELAY * slow)
 
 
-@contextmanager
-def _woken() -> Iterator[int]:
-    """A descriptor on which the numbers of arriving signals can be read."""
-    wake, ring = os.pipe()
-    os.set_blocking(wake, False)
-    os.set_blocking(ring, False)
-    before = [(number, signal.signal(number, _ignored)) for number in _SIGNALS]
-    signal.set_wakeup_fd(ring, warn_on_full_buffer=False)
-    try:
-        yield wake
-    finally:
-        signal.set_wakeup_fd(-1)
-        for number, handler in before:
-            signal.signal(number, handler)
-        os.close(wake)
-        os.close(ring)
-
-
 def _told(worker: _Worker) -> int:
     return worker.told
-
-
-def _ignored(number: int, frame: FrameType | None) -> None:
-    """A handler must be there for the number to be written; the loop decides what it means."""
