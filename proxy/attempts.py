@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from proxy.core.events import TierFailed, TierTurned
 from proxy.core.outage import Outage
-from proxy.ports import SemanticError
+from proxy.ports import SemanticAbsentError, SemanticError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -23,6 +23,10 @@ _FAILURES: Final = 5
 _PAUSE: Final = 1.0
 """After so many failures in a row, one attempt in so many seconds."""
 
+_START: Final = 60.0
+"""Seconds that the process may take until it listens: it loads a model, on a machine that may be
+busy."""
+
 
 class Attempts:
     """Asks the semantic process. No failure of its is anybody else's."""
@@ -32,8 +36,15 @@ class Attempts:
         self._clock = clock
         self._emit = emit
         self._outage = Outage(_FAILURES, _PAUSE)
+        self._absent: float | None = None
+        """Since when nobody listens; None: somebody does."""
         self._asking = 0
         """Look-ups on their way."""
+
+    @property
+    def starting(self) -> bool:
+        """Whether nobody listens, and nobody need be listening yet."""
+        return self._absent is not None and self._clock.mono() - self._absent < _START
 
     async def look(self, work: Callable[[], Awaitable[T]], seconds: float) -> T | None:
         """What a request waits for; None: nothing came of it in time, or would have: those
@@ -56,11 +67,21 @@ class Attempts:
             async with asyncio.timeout(seconds):
                 result = await work()
         except (SemanticError, TimeoutError) as error:
-            told = str(error) or type(error).__name__  # what the process says is a class too
-            self._emit(TierFailed(self._tier, operation, told))
-            if self._outage.failed(self._clock.mono()):
-                self._emit(TierTurned(self._tier, False, told))
+            self._failed(operation, error)
             return None
+        self._absent = None
         if self._outage.worked():
             self._emit(TierTurned(self._tier, True))
         return result
+
+    def _failed(self, operation: Operation, error: Exception) -> None:
+        if not isinstance(error, SemanticAbsentError):
+            self._absent = None
+        elif self._absent is None:
+            self._absent = self._clock.mono()
+        if self.starting:
+            return
+        told = str(error) or type(error).__name__  # what the process says is a class too
+        self._emit(TierFailed(self._tier, operation, told))
+        if self._outage.failed(self._clock.mono()):
+            self._emit(TierTurned(self._tier, False, told))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, Protocol
 
-from proxy.core.events import MeaningMeasured, TierFailed, TierKnown
+from proxy.core.events import MeaningMeasured, TierFailed, TierKnown, TierTurned
 from proxy.ports import SemanticError, StoreError
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ class Gathering:
         self._clock = clock
         self._emit = emit
         self._born = 0.0
+        self._turned = False
+        """Whether it was told that the process does not work."""
         self._pause = _EVERY
 
     async def run(self) -> None:
@@ -79,8 +81,13 @@ class Gathering:
                 if self._born:  # before it has come up, there is nobody to tell
                     self._emit(TierFailed(TIER, "sweep", type(error).__name__))
                 if not isinstance(error, StoreError):
-                    self._born = 0.0
+                    self._lost(error)
             await self._clock.sleep(self._pause)
+
+    def _lost(self, error: Exception) -> None:
+        if self._born:
+            self._born, self._turned = 0.0, True
+            self._emit(TierTurned(TIER, False, type(error).__name__))
 
     async def round(self) -> None:
         """Once. Raises: SemanticError, StoreError, TimeoutError."""
@@ -91,7 +98,8 @@ class Gathering:
             self._pause = _LATER
             await self._begin()
             self._born, self._pause = figures["born"], _EVERY
-            self._emit(TierKnown(TIER))
+            self._emit(TierTurned(TIER, True) if self._turned else TierKnown(TIER))
+            self._turned = False
         if self._fleet is not None:
             while await self._heard(self._fleet):
                 pass

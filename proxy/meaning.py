@@ -36,6 +36,7 @@ _TRIES: Final = 3
 _BEHIND: Final = 5.0
 """Seconds for what no request waits for."""
 _FAILED: Final = Near(reason="failed")
+_STARTING: Final = Near(reason="starting")
 _UNREAD: Final = Miss("absent", detail="unread")
 """Of a stored answer: there it may be, and be read the next time."""
 _INELIGIBLE: Final = "ineligible"
@@ -105,6 +106,8 @@ class Meaning:
         start = self._clock.mono()
         asking = partial(self._semantic.nearest, lookup, self._epoch(), request)
         near = await self._attempts.look(asking, self._timeout)
+        if near is None and self._attempts.starting:
+            return _STARTING
         if near is None:
             self._emit(TierLooked(TIER, "error", self._clock.mono() - start))
             return _FAILED

@@ -115,6 +115,10 @@ class SemanticError(Exception):
     """The semantic process gave no answer: it is not there, busy, or could not."""
 
 
+class SemanticAbsentError(SemanticError):
+    """Nobody listens there: it is still starting, or has ended."""
+
+
 class Semantic(Protocol):
     """Stored questions, compared by their meaning. All methods raise SemanticError."""
 

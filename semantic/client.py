@@ -37,6 +37,10 @@ class ClientError(Exception):
     """The semantic process is not there, is busy, or could not do it."""
 
 
+class AbsentError(ClientError):
+    """Nobody listens: it loads its model, or has ended."""
+
+
 class Client:
     """Asks over one connection, many things at once; connects when it is first needed, and again
     after it broke. The caller limits the time: what comes too late is dropped here."""
@@ -85,6 +89,9 @@ class Client:
     async def _ask(self, message: Message, kind: type[T]) -> T:
         try:
             writer = await self._connected()
+        except OSError as error:
+            raise AbsentError(type(error).__name__) from error
+        try:
             self._number += 1
             number = self._number
             writer.write(framed(Framed(number, message)))

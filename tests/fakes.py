@@ -13,7 +13,7 @@ from proxy.core import wire
 from proxy.core.entry import Key
 from proxy.core.message import Head
 from proxy.core.near import Action, Near, Verdict
-from proxy.ports import SemanticError, StoreError, UpstreamError
+from proxy.ports import SemanticAbsentError, SemanticError, StoreError, UpstreamError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -273,7 +273,7 @@ class FakeSemantic:
         """`agrees`: what its judge says, and what comes of comparing two answers."""
         self.action: Action = action
         self.agrees = agrees
-        self.fails = False
+        self.fails = self.absent = False
         self.blind = False
         """Whether its embedder fails."""
         self.known: dict[Key, Entry] = {}
@@ -327,6 +327,8 @@ class FakeSemantic:
         return ([], []) if key is None else ([Verdict("semantic", True)], [key])
 
     def _fail(self) -> None:
+        if self.absent:
+            raise SemanticAbsentError("ConnectionRefusedError")
         if self.fails:
             raise SemanticError("busy")
 

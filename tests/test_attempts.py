@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from proxy.attempts import Attempts
-from proxy.core.events import TierFailed
+from proxy.core.events import TierFailed, TierTurned
+from proxy.ports import SemanticAbsentError, SemanticError
 from tests.fakes import FakeClock, settle
 
 
@@ -49,3 +50,57 @@ async def test_who_gives_up_makes_room() -> None:
         await asyncio.gather(task, return_exceptions=True)
 
     assert await attempts.look(at_once, 0.003) == "answer"
+
+
+class Process:
+    """What is asked, until it is there."""
+
+    def __init__(self) -> None:
+        self.error: Exception | None = SemanticAbsentError("FileNotFoundError")
+
+    async def work(self) -> str:
+        if self.error is not None:
+            raise self.error
+        return "answer"
+
+
+async def test_a_process_that_is_starting_is_no_failure_and_asked_each_time() -> None:
+    events: list[object] = []
+    clock, process = FakeClock(), Process()
+    attempts = Attempts("semantic", clock, events.append)
+    starting = [attempts.starting]
+    for _ in range(50):
+        assert await attempts.look(process.work, 1.0) is None
+        clock.advance(1.0)
+    starting.append(attempts.starting)
+    process.error = None
+
+    assert await attempts.look(process.work, 1.0) == "answer"
+    assert [*starting, attempts.starting] == [False, True, False]
+    assert events == []
+
+
+async def test_one_that_is_not_there_after_a_minute_has_failed() -> None:
+    events: list[object] = []
+    clock, process = FakeClock(), Process()
+    attempts = Attempts("semantic", clock, events.append)
+    await attempts.look(process.work, 1.0)
+    clock.advance(60.0)
+    for _ in range(9):
+        await attempts.look(process.work, 1.0)
+
+    assert not attempts.starting
+    assert events.count(TierFailed("semantic", "get", "FileNotFoundError")) == 5
+    assert events[-1] == TierTurned("semantic", False, "FileNotFoundError")
+
+
+async def test_one_that_could_not_do_it_is_not_starting() -> None:
+    events: list[object] = []
+    clock, process = FakeClock(), Process()
+    attempts = Attempts("semantic", clock, events.append)
+    await attempts.look(process.work, 1.0)
+    process.error = SemanticError("busy")
+    await attempts.look(process.work, 1.0)
+
+    assert not attempts.starting
+    assert events == [TierFailed("semantic", "get", "busy")]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from proxy.core.entry import Key, Question
-from proxy.core.events import MeaningMeasured, TierFailed, TierKnown
+from proxy.core.events import MeaningMeasured, TierFailed, TierKnown, TierTurned
 from proxy.gathering import Gathering
 from proxy.ports import SemanticError, StoreError
 from tests.fakes import FakeClock, settle
@@ -123,6 +123,31 @@ async def test_that_it_works_is_told_once_it_knows_all_that_is_stored() -> None:
         await stage.gathering.round()
 
     assert stage.events.count(TierKnown("semantic")) == 1
+
+
+async def test_that_it_was_lost_and_is_back_is_told_once_each() -> None:
+    """Back it is once it knows all that is stored."""
+    stage = Stage()
+    await stage.gathering.round()
+    running = asyncio.create_task(stage.gathering.run())
+    stage.process.away = True
+    for _ in range(4):
+        await settle()
+        stage.clock.advance(0.25)
+    stage.process.restart()
+    stage.process.away = False
+    for _ in range(4):
+        await settle()
+        stage.clock.advance(0.25)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+    turned = [event for event in stage.events if isinstance(event, TierTurned | TierKnown)]
+    assert turned == [
+        TierKnown("semantic"),
+        TierTurned("semantic", False, "SemanticError"),
+        TierTurned("semantic", True),
+    ]
 
 
 async def test_what_others_tell_is_passed_on_once_and_to_the_end() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from proxy.adapters.meaning import Meaning
 from proxy.core.entry import Question
-from proxy.ports import SemanticError
+from proxy.ports import SemanticAbsentError
 from semantic.protocol import Done, Learn, Lesson
 from semantic.server import Server
 from tests.stored import entry, key
@@ -26,7 +26,7 @@ async def test_a_lesson_of_another_version_is_passed_over(tmp_path: Path, news: 
     line = Meaning(tmp_path / "nobody.sock")
 
     await line.hear(news)
-    with pytest.raises(SemanticError):
+    with pytest.raises(SemanticAbsentError):
         await line.hear(msgspec.msgpack.encode(Lesson()))
 
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from proxy.core.entry import Key
-from proxy.core.events import MeaningJudged, MeaningLooked, TierFailed, TierTurned
+from proxy.core.events import MeaningJudged, MeaningLooked, TierFailed, TierLooked, TierTurned
 from proxy.core.near import Action
 from proxy.meaning import Meaning
 from proxy.ports import StoreError
@@ -373,6 +373,21 @@ async def test_a_process_that_fails_costs_no_request() -> None:
     assert await got.text() == "b"
     assert "detail=failed" in str(got.head.get("cache-status"))
     assert any(isinstance(event, TierFailed) for event in here.events)
+
+
+async def test_a_process_that_is_still_starting_is_no_error() -> None:
+    here = stage(said("a"), said("b"), said("c"))
+    here.semantic.absent = True
+    await stored(here, chat("refund how"))
+    got = await here.ask(chat("refund please"))
+    await got.body()
+
+    assert "detail=starting" in str(got.head.get("cache-status"))
+    assert looked(here) == ["starting", "starting"]
+    assert not [one for one in here.events if isinstance(one, TierFailed | TierTurned)]
+    assert not [
+        one for one in here.events if isinstance(one, TierLooked) and one.tier == "semantic"
+    ]
 
 
 async def test_a_process_that_keeps_failing_is_left_alone_and_tried_again() -> None:

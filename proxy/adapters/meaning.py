@@ -9,8 +9,8 @@ import msgspec
 
 from proxy.core.entry import Key
 from proxy.core.near import Near, Verdict
-from proxy.ports import SemanticError
-from semantic.client import Client, ClientError
+from proxy.ports import SemanticAbsentError, SemanticError
+from semantic.client import AbsentError, Client, ClientError
 from semantic.protocol import LARGEST, Found, Lesson, Nearest, Record
 
 if TYPE_CHECKING:
@@ -113,6 +113,8 @@ class Meaning:
 def _gone() -> Iterator[None]:
     try:
         yield
+    except AbsentError as error:
+        raise SemanticAbsentError(str(error)) from error
     except ClientError as error:
         raise SemanticError(str(error)) from error
 

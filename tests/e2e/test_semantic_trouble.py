@@ -30,6 +30,8 @@ async def test_an_embedder_that_is_not_there_costs_nobody_an_answer(
     await until(lambda: gateway.stderr().count(line) > 1)
 
     assert [one.get("x-cache") for one in got] == ["MISS", "MISS", "HIT"]
+    assert "detail=starting" in str(got[0].get("cache-status"))
+    assert not [one for one in gateway.log() if one["event"] == "tier_failed"]
     assert gateway.stderr().count("ClientConnectorError\n") == gateway.stderr().count(line)
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semantic.client import Client, ClientError
+from semantic.client import AbsentError, Client, ClientError
 from semantic.frames import FrameError, framed, read
 from semantic.protocol import LARGEST, Done, Failed, Found, Framed, Learn, Message, Nearest, Record
 from semantic.server import AT_ONCE, Server
@@ -88,7 +88,7 @@ async def test_what_is_no_answer_is_an_error_that_tells_no_text(path: Path, word
 
 
 async def test_nobody_there_is_an_error(path: Path) -> None:
-    with pytest.raises(ClientError):
+    with pytest.raises(AbsentError):
         await Client(path).nearest(asked("a"))
 
 
@@ -98,8 +98,9 @@ async def test_a_line_that_broke_is_laid_anew(path: Path) -> None:
         await client.nearest(asked("a"))
         assert client._writer is not None
         client._writer.transport.abort()
-        with pytest.raises(ClientError):
+        with pytest.raises(ClientError) as broken:
             await waiting
+        assert not isinstance(broken.value, AbsentError)
 
         assert (await client.nearest(asked("b"))).key == b"b"
 
