@@ -10,14 +10,17 @@ import pytest
 from proxy.adapters.meaning import Meaning
 from proxy.core.entry import Question
 from proxy.ports import SemanticAbsentError
-from semantic.protocol import Done, Learn, Lesson
+from semantic.protocol import Done, Found, Learn, Lesson, Nearest
 from semantic.server import Server
+from tests.asking import arrival, chat, configured, lookup
 from tests.stored import entry, key
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from semantic.protocol import Message
+
+COMPARING = configured("[semantic]\nmode = 'on'")
 
 
 @pytest.mark.parametrize("news", [b"", b"\x93", msgspec.msgpack.encode({"type": "tomorrow's"})])
@@ -49,3 +52,25 @@ async def test_large_vectors_are_told_in_as_many_messages_as_it_takes(tmp_path: 
 
     assert sum(parts) == 2000
     assert len(parts) == 2
+
+
+async def test_a_models_name_is_never_long_there(tmp_path: Path) -> None:
+    """A thousand groups of errors are told in one message, and clients choose the names."""
+    asked: list[str] = []
+
+    async def answer(message: Message) -> Message:
+        assert isinstance(message, Nearest)
+        asked.append(message.group)
+        return Found()
+
+    server = Server(tmp_path / "s.sock", answer)
+    await server.start()
+    line = Meaning(tmp_path / "s.sock")
+    for end in "ab":
+        sought = lookup(arrival(chat("hello", model="m" * 100_000 + end)), COMPARING)
+        await line.nearest(sought, 0, "")
+    await line.aclose()
+    await server.aclose()
+
+    assert max(map(len, asked)) < 300
+    assert len(set(asked)) == 2

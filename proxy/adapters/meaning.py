@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from proxy.core.entry import Key
-from proxy.core.near import Near, Verdict
+from proxy.core.near import Near, Verdict, group
 from proxy.ports import SemanticAbsentError, SemanticError
 from semantic.client import AbsentError, Client, ClientError
 from semantic.protocol import LARGEST, Found, Lesson, Nearest, Record
@@ -41,7 +41,7 @@ class Meaning:
             return Near()
         asked = Nearest(
             scope=question.scope,
-            group=lookup.request.model,
+            group=group(lookup.request.model),
             text=question.text,
             ttl=lookup.lifetime.ttl,
             epoch=epoch,

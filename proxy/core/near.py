@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from hashlib import blake2b
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -11,6 +12,9 @@ from proxy.core.entry import Key
 Action: TypeAlias = Literal["serve", "verify", "judge", "promote", "none"]
 """Serve its answer; ask upstream and compare; serve it if the judge agrees; ask upstream, and the
 judge behind it, for the next time; or nothing."""
+
+_LONGEST: Final = 256
+"""Letters of a model's name that are kept as they are: clients choose it."""
 
 
 class Near(msgspec.Struct, frozen=True):
@@ -43,3 +47,12 @@ class Verdict(msgspec.Struct, frozen=True):
     wrong: bool
     similarity: float = 0.0
     group: str = ""
+
+
+def group(model: str) -> str:
+    """The name under which the errors of a model are counted: its own, but never long. Different
+    models have different ones: what is cut is longer than any that is not, by its digest."""
+    if len(model) <= _LONGEST:
+        return model
+    digest = blake2b(model.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return f"{model[:_LONGEST]}…{digest}"
