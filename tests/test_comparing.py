@@ -72,7 +72,9 @@ def test_a_judges_key_that_is_not_there_ends_it_at_the_start() -> None:
 def test_an_embedder_whose_extra_is_missing_is_an_error_at_the_start(embedder: str) -> None:
     config = Config(semantic=Semantic(mode="on", embedder=embedder))
 
-    with pytest.raises(ConfigError, match=r"semantic\.embedder"):
+    extra = embedder.partition(":")[0]
+    said = rf"pip install 'hotprefix\[{extra}\]'.* - at `\$\.semantic\.embedder`"
+    with pytest.raises(ConfigError, match=said):
         installed(config, lambda package: None)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from semantic.embed import trial
 from semantic.embed.e5 import E5
+from semantic.embed.extra import missing
 from semantic.embed.threaded import Threaded
 from semantic.embed.transformers import Transformer
 from semantic.embed.use import Use
@@ -28,7 +29,12 @@ async def embedder(spec: str, environ: Mapping[str, str]) -> Embedder:
     """
     if spec.startswith(("http:", "https:")):
         return await _remote(spec, environ)
-    loaded = Threaded(await asyncio.to_thread(_model(spec)))
+    if said := missing(spec):
+        raise ValueError(said)
+    try:
+        loaded = Threaded(await asyncio.to_thread(_model(spec)))
+    except ImportError as error:  # of what an extra needs itself
+        raise ValueError(f"{spec} cannot be loaded: {error}") from error
     try:
         await trial.lives(loaded.embed)
     except BaseException:
@@ -57,16 +63,8 @@ def _model(spec: str) -> Callable[[], Model]:
         case (("use" | ""), ""):
             return Use
         case "e5", "":
-            return lambda: _extra("e5", E5)
+            return E5
         case "sentence-transformers", str() if name:
-            return lambda: _extra("sentence-transformers", lambda: Transformer(name))
+            return lambda: Transformer(name)
         case _:
             raise ValueError(f"expected an embedder ({_KNOWN}), found {spec!r}")
-
-
-def _extra(name: str, load: Callable[[], Model]) -> Model:
-    try:
-        return load()
-    except ImportError as error:
-        said = f"this embedder needs the extra {name!r}: pip install 'hotprefix[{name}]'"
-        raise ValueError(said) from error

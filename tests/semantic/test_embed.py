@@ -201,6 +201,14 @@ async def test_an_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch
         await embedder("e5", {})
 
 
+async def test_an_extra_that_lacks_something_itself_says_what(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ValueError, match=r"cannot be loaded: .*torch"):
+        await embedder("sentence-transformers:any", {})
+
+
 @pytest.mark.parametrize(
     "spec",
     ["used", "use:large", "e5:large", "sentence-transformers", "sentence-transformers:", "http:"],
