@@ -72,12 +72,7 @@ class Company:
         fleet = self._others_meanings(storage)
         if fleet is not None:
             process.told = fleet.learnt
-        first = self._slot == 0
-        source = storage.memory.questions if storage.disk is None else storage.disk.questions
-        if first or storage.disk is None:
-            told = fleet if first else None
-            self.loops.append(Gathering(process, source, told, self._site.clock, self._emit).run)
-        return Meaning(
+        meaning = Meaning(
             process,
             process,
             storage.tiers,
@@ -90,6 +85,12 @@ class Company:
             clock=self._site.clock,
             emit=self._emit,
         )
+        source = storage.memory.questions if storage.disk is None else storage.disk.questions
+        if self.first or storage.disk is None:
+            others = fleet if self.first else None
+            told = (process, source, others, self._site.clock, self._emit)
+            self.loops.append(Gathering(*told, missed=meaning.missed).run)
+        return meaning
 
     def _others_meanings(self, storage: Storage) -> Meanings | None:
         if storage.link is None or storage.redis is None:

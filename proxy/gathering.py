@@ -60,13 +60,17 @@ class Gathering:
         fleet: Fleet | None,
         clock: Clock,
         emit: Emit,
+        *,
+        missed: Callable[[Sequence[Entry]], None],
     ) -> None:
-        """`source`: the entries with questions of a tier, at a time (unix seconds)."""
+        """`source`: the entries with questions of a tier, at a time (unix seconds). `missed`: is
+        given those that have to be told again."""
         self._process = process
         self._source = source
         self._fleet = fleet
         self._clock = clock
         self._emit = emit
+        self._missed = missed
         self._born = 0.0
         self._turned = False
         """Whether it was told that the process does not work."""
@@ -125,7 +129,8 @@ class Gathering:
     async def _learn(self, entries: Sequence[Entry]) -> None:
         if entries:
             async with asyncio.timeout(_PATIENCE + _EACH * len(entries)):
-                await self._process.learn(entries)
+                missed = frozenset(await self._process.learn(entries))
+            self._missed([one for one in entries if one.key in missed])
 
 
 async def _together(portions: AsyncIterator[list[Entry]]) -> AsyncIterator[list[Entry]]:

@@ -201,6 +201,10 @@ class Meaning:
             told = (verdict.kind, verdict.wrong, verdict.similarity, verdict.group)
             self._emit(MeaningJudged(*told))
 
+    def missed(self, entries: Sequence[Entry]) -> None:
+        """The process was told of these, but has to be once more."""
+        self._telling.missed(entries)
+
     def gone(self, key: Key) -> None:
         """There is no answer under this key any more."""
         self._backlog.add(self._forgotten(key, _BEHIND))

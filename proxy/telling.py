@@ -49,7 +49,7 @@ class Telling:
     async def tell(self, entry: Entry) -> None:
         """Of an answer that was stored just now."""
         self._untold.pop(entry.key, None)
-        await self._told((_Untold(replace(entry, headers=(), body=b""), 0),))
+        await self._told((_Untold(_bare(entry), 0),))
 
     async def again(self) -> None:
         """All that was missed, as long as it is taken. To be called when a vector came: then the
@@ -66,6 +66,10 @@ class Telling:
         finally:
             self._telling = False
 
+    def missed(self, entries: Sequence[Entry]) -> None:
+        """Of what others told it, and it could not take whole."""
+        self._keep([_Untold(_bare(one), 0) for one in entries])
+
     def gone(self, key: Key) -> None:
         """There is no answer under this key any more."""
         self._untold.pop(key, None)
@@ -78,11 +82,17 @@ class Telling:
         """Whether they were taken, be it without all of their vectors."""
         work = partial(self._semantic.learn, [one.entry for one in some])
         missed = await self._attempts.ask("put", work, _PATIENCE)
+        self._keep([one for one in some if missed is None or one.entry.key in missed])
+        return missed is not None
+
+    def _keep(self, some: Sequence[_Untold]) -> None:
         for one in some:
-            key = one.entry.key
             # One that was stored since then, and is waiting itself, is the newer.
-            if (missed is None or key in missed) and one.tries < _TRIES:
-                self._untold.setdefault(key, one)
+            if one.tries < _TRIES:
+                self._untold.setdefault(one.entry.key, one)
         while len(self._untold) > LIMIT:
             self._untold.popitem(last=False)
-        return missed is not None
+
+
+def _bare(entry: Entry) -> Entry:
+    return replace(entry, headers=(), body=b"")

@@ -29,7 +29,7 @@ class Process:
 
     def __init__(self) -> None:
         self.born = 1.0
-        self.away = self.full = False
+        self.away = self.full = self.blind = False
         self.tried = 0
         self.known: list[Key] = []
         self.lessons: list[bytes] = []
@@ -43,7 +43,7 @@ class Process:
         if self.away or self.full:
             raise SemanticError("gone")
         self.known += [one.key for one in entries]
-        return []
+        return [one.key for one in entries[:1]] if self.blind else []
 
     async def hear(self, news: bytes) -> None:
         self.lessons.append(news)
@@ -85,8 +85,9 @@ class Stage:
     def __init__(self, *, disk: bool = True) -> None:
         self.process, self.fleet, self.clock = Process(), Fleet(), FakeClock()
         self.events: list[Event] = []
-        source = self.stored if disk else None
-        self.gathering = Gathering(self.process, source, self.fleet, self.clock, self.events.append)
+        self.missed: list[Entry] = []
+        told = (self.process, self.stored if disk else None, self.fleet, self.clock)
+        self.gathering = Gathering(*told, self.events.append, missed=self.missed.extend)
 
     async def stored(self, now: float) -> AsyncIterator[list[Entry]]:
         yield STORED[:2]
@@ -109,6 +110,17 @@ async def test_a_process_that_begins_anew_is_told_again() -> None:
     await stage.gathering.round()
 
     assert stage.process.known == [*(one.key for one in STORED), key("theirs")]
+
+
+async def test_what_it_missed_is_to_be_told_again() -> None:
+    """Its embedder may be away when it begins: what it was told of by nobody else stayed
+    without a vector until it began once more."""
+    stage = Stage()
+    stage.process.blind = True
+    stage.fleet.told = [entry("theirs", question=ASKED)]
+    await stage.gathering.round()
+
+    assert [one.key for one in stage.missed] == [STORED[0].key, key("theirs")]
 
 
 async def test_that_it_works_is_told_once_it_knows_all_that_is_stored() -> None:

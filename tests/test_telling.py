@@ -105,3 +105,22 @@ async def test_two_tell_each_of_it_once() -> None:
     await asyncio.gather(stage.telling.again(), stage.telling.again())
 
     assert stage.semantic.told == [16, 4]
+
+
+async def test_what_others_told_it_and_it_missed_is_told_again() -> None:
+    stage = Stage()
+    stage.telling.missed([entry(number, question=ASKED) for number in range(20)])
+    await stage.again()
+
+    assert stage.semantic.told == [16, 4]
+    assert not stage.telling.due
+    assert {one.body for one in stage.semantic.known.values()} == {b""}
+
+
+async def test_no_more_of_that_is_kept_than_there_is_room_for() -> None:
+    stage = Stage()
+    entries = [entry(number, question=ASKED) for number in range(telling.LIMIT + 9)]
+    stage.telling.missed(entries)
+    await stage.again()
+
+    assert set(stage.semantic.known) == {one.key for one in entries[9:]}
