@@ -20,8 +20,8 @@ def main() -> None:
     settings = msgspec.json.decode(sys.stdin.buffer.read(), type=Settings)
     try:
         uvloop.run(run(settings, Path(sys.argv[1]), int(sys.argv[2]), os.environ))
-    except EmbedderError as error:  # one behind a URL may be away for long: no traceback each time
-        sys.exit(f"the semantic process cannot start: {error}")
+    except EmbedderError as error:  # it is started again and again: no traceback each time
+        sys.exit(f"hotprefix: the semantic process cannot start: {error}")
 
 
 if __name__ == "__main__":

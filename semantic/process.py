@@ -6,6 +6,7 @@ import asyncio
 import random
 import secrets
 import signal
+import sys
 import time
 from contextlib import asynccontextmanager
 from functools import partial
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING, Final
 from semantic import pulse
 from semantic.budget import Budget
 from semantic.embed.batch import Batcher
-from semantic.embed.choose import embedder
+from semantic.embed.choose import REMOTE, embedder
 from semantic.embed.port import EmbedderError
+from semantic.embed.waiting import patient
 from semantic.entry_policy import EntryPolicy
 from semantic.index.local import Local
 from semantic.kept import Kept
@@ -79,11 +81,19 @@ async def run(settings: Settings, path: Path, tell: int, environ: Mapping[str, s
 
 
 async def _embedder(spec: str, environ: Mapping[str, str]) -> Embedder:
-    """It, or what to tell the operator. Raises: EmbedderError."""
+    """It, as soon as it answers if it is behind a URL. Raises: EmbedderError, with what to tell the
+    operator."""
     try:
+        if spec.startswith(REMOTE):
+            return await patient(partial(embedder, spec, environ), _say, asyncio.sleep)
         return await embedder(spec, environ)
     except ValueError as error:
         raise EmbedderError(str(error)) from error
+
+
+def _say(words: str) -> None:
+    sys.stderr.write(f"hotprefix: {words}\n")
+    sys.stderr.flush()
 
 
 def _lessons(settings: Settings, judge: Judge | None, space: Space) -> Lessons:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from semantic.embed.port import Embedder
     from semantic.embed.threaded import Model
 
+REMOTE: Final = ("http:", "https:")
+"""What an embedder behind a URL is named with."""
 _KNOWN: Final = "use, e5, sentence-transformers:<model or path>, http:<embeddings URL>"
 
 
@@ -27,7 +29,7 @@ async def embedder(spec: str, environ: Mapping[str, str]) -> Embedder:
     Raises: ValueError where the setting is wrong, or an extra is missing; EmbedderError where it
     does not work, which may change for one behind a URL.
     """
-    if spec.startswith(("http:", "https:")):
+    if spec.startswith(REMOTE):
         return await _remote(spec, environ)
     if said := missing(spec):
         raise ValueError(said)
