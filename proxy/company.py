@@ -74,7 +74,6 @@ class Company:
             process.told = fleet.learnt
         meaning = Meaning(
             process,
-            process,
             storage.tiers,
             announce=None if fleet is None else fleet.stored,
             epoch=epoch,

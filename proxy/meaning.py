@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec.structs import replace
 
@@ -15,7 +15,7 @@ from proxy.core.entry import Key
 from proxy.core.events import MeaningJudged, MeaningLooked, TierLooked
 from proxy.core.near import Near
 from proxy.core.said import spoken
-from proxy.ports import StoreError
+from proxy.ports import Complaints, School, Semantic, StoreError
 from proxy.telling import Telling
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from proxy.core.events import Looked
     from proxy.core.near import Verdict
     from proxy.core.request import Lookup
-    from proxy.ports import Clock, Emit, School, Semantic
+    from proxy.ports import Clock, Emit
     from proxy.tiers import Tiers
 
 TIER: Final = "semantic"
@@ -44,13 +44,16 @@ _ASKED: Final = 10_000
 """Questions that were not answered from here, and whose answers are on their way."""
 
 
+class Process(Semantic, School, Complaints, Protocol):
+    """The semantic process: what it finds, and what it learns from."""
+
+
 class Meaning:
     """The semantic tier of a worker. No failure of its is a request's: any is a miss."""
 
     def __init__(
         self,
-        semantic: Semantic,
-        school: School,
+        process: Process,
         tiers: Tiers,
         *,
         announce: Callable[[Key], Awaitable[None]] | None,
@@ -65,8 +68,7 @@ class Meaning:
         """`announce`: tells other machines of a stored answer. `flying`: whether the answer under
         a key is on its way. `timeout`: seconds of a look-up; `patience`: of a judge's answer that a
         request waits for."""
-        self._semantic = semantic
-        self._school = school
+        self._process = process
         self._tiers = tiers
         self._announce = announce
         self._epoch = epoch
@@ -77,7 +79,7 @@ class Meaning:
         self._clock = clock
         self._emit = emit
         self._attempts = Attempts(TIER, clock, emit)
-        self._telling = Telling(semantic, self._attempts)
+        self._telling = Telling(process, self._attempts)
         self._asked: OrderedDict[Key, Near] = OrderedDict()
 
     async def near(self, exact: Outcome, lookup: Lookup, request: str) -> Outcome:
@@ -87,7 +89,7 @@ class Meaning:
         if not lookup.request.controls.read or self._flying(lookup.key):
             return exact
         for _ in range(_TRIES):
-            near = await self._nearest(lookup, request)
+            near = await self._nearest(lookup)
             there: Hit | Miss | None = None
             if near.action in ("serve", "judge"):
                 there = await self._alive(near, lookup)
@@ -97,14 +99,15 @@ class Meaning:
                 near = await self._agreed(near, lookup, there)
             self._emit(MeaningLooked(near.reason or near.kind, near.similarity))
             if isinstance(there, Hit) and near.action == "serve":
+                self._backlog.add(self._served(near, lookup.question.text, request))
                 return there
             self._await(lookup.key, near)
             return replace(exact, detail=near.reason)
         return exact
 
-    async def _nearest(self, lookup: Lookup, request: str) -> Near:
+    async def _nearest(self, lookup: Lookup) -> Near:
         start = self._clock.mono()
-        asking = partial(self._semantic.nearest, lookup, self._epoch(), request)
+        asking = partial(self._process.nearest, lookup, self._epoch())
         near = await self._attempts.look(asking, self._timeout)
         if near is None and self._attempts.starting:
             return _STARTING
@@ -150,7 +153,7 @@ class Meaning:
         self, near: Near, question: Question | None, entry: Entry
     ) -> Callable[[], Awaitable[Near]]:
         text = "" if question is None else question.text
-        return partial(self._school.consult, near, text, spoken(entry) or "")
+        return partial(self._process.consult, near, text, spoken(entry) or "")
 
     def _await(self, key: Key, near: Near) -> None:
         """An answer to it is on its way: to be stored with the vector, and compared."""
@@ -193,7 +196,7 @@ class Meaning:
             await self._attempts.ask("put", asking, self._patience)
             return
         text = lookup.question.text
-        comparing = partial(self._school.compare, near, text, stored, answered)
+        comparing = partial(self._process.compare, near, text, stored, answered)
         self._judged(await self._attempts.ask("put", comparing, self._patience) or ())
 
     def _judged(self, verdicts: Sequence[Verdict]) -> None:
@@ -211,11 +214,15 @@ class Meaning:
 
     async def _forgotten(self, key: Key, seconds: float) -> None:
         self._telling.gone(key)
-        await self._attempts.ask("delete", partial(self._semantic.forget, (key,)), seconds)
+        await self._attempts.ask("delete", partial(self._process.forget, (key,)), seconds)
+
+    async def _served(self, near: Near, text: str, request: str) -> None:
+        telling = partial(self._process.served, near, text, request)
+        await self._attempts.ask("put", telling, _BEHIND)
 
     async def blame(self, request: str) -> Sequence[Key] | None:
         """See `Meanings`."""
-        blamed = await self._attempts.ask("get", partial(self._school.blame, request), _BEHIND)
+        blamed = await self._attempts.ask("get", partial(self._process.blame, request), _BEHIND)
         if blamed is None or not blamed[0]:
             return None
         self._judged(blamed[0])

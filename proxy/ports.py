@@ -122,9 +122,8 @@ class SemanticAbsentError(SemanticError):
 class Semantic(Protocol):
     """Stored questions, compared by their meaning. All methods raise SemanticError."""
 
-    async def nearest(self, lookup: Lookup, epoch: int, request: str) -> Near:
-        """A stored question that means the same as this one's. `request`: the id by which somebody
-        may call the hit wrong later."""
+    async def nearest(self, lookup: Lookup, epoch: int) -> Near:
+        """A stored question that means the same as this one's."""
 
     async def learn(self, entries: Sequence[Entry]) -> Sequence[Key]:
         """Remember the questions that these answer; the keys of those that have to be told once
@@ -142,6 +141,13 @@ class School(Protocol):
 
     async def consult(self, near: Near, text: str, stored: str) -> Near:
         """The same, to be served or not as a judge says of the stored answer."""
+
+
+class Complaints(Protocol):
+    """What somebody may call wrong afterwards. All methods raise SemanticError."""
+
+    async def served(self, near: Near, text: str, request: str) -> None:
+        """A request that asked `text` was answered with it."""
 
     async def blame(self, request: str) -> tuple[Sequence[Verdict], Sequence[Key]]:
         """Somebody calls the hit of a request wrong; the answers that have to go for it."""

@@ -21,6 +21,7 @@ from semantic.protocol import (
     Lesson,
     Nearest,
     Record,
+    Served,
     State,
 )
 
@@ -73,6 +74,10 @@ class Client:
     async def consult(self, found: Found, text: str, stored: str) -> Found:
         """The same hit, to be served or not as the judge says. Raises: ClientError."""
         return await self._ask(Consult(found, text, stored), Found)
+
+    async def served(self, found: Found, text: str, request: str) -> None:
+        """A request was answered with it. Raises: ClientError."""
+        await self._ask(Served(found, text, request), Done)
 
     async def blame(self, request: str) -> Lesson:
         """What follows from calling the hit of a request wrong. Raises: ClientError."""

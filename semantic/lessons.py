@@ -83,11 +83,10 @@ class Lessons:
         return action, reason, threshold
 
     def served(self, request: str, found: Found, text: str) -> None:
-        """A request is answered with it: somebody may call it wrong later."""
-        if request:
-            self._served[request] = (found, text)
-            if len(self._served) > _SERVED:
-                self._served.popitem(last=False)
+        """A request was answered with it: somebody may call it wrong later."""
+        self._served[request] = (found, text)
+        if len(self._served) > _SERVED:
+            self._served.popitem(last=False)
 
     def blocked(self, scope: bytes, text: str, key: bytes) -> bool:
         """Whether somebody called that answer wrong for that question."""

@@ -71,10 +71,7 @@ class Lookup:
         group = f"{message.group}/{reading.language}"
         asked = _Asked(message, reading, self.forms.of(reading), group)
         found = self._canonical(asked) or self._promoted(asked) or await self._near(asked)
-        found = replace(found, group=group, form=asked.form)
-        if found.action in ("serve", "judge"):
-            self._lessons.served(message.request, found, message.text)
-        return found
+        return replace(found, group=group, form=asked.form)
 
     def _canonical(self, asked: _Asked) -> Found | None:
         """By its canonical form, if there is one and it may be used."""

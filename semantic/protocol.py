@@ -73,8 +73,6 @@ class Nearest(msgspec.Struct, frozen=True, tag="nearest"):
     ttl: float
     """Seconds that an answer to it would live."""
     epoch: int = 0
-    request: str = ""
-    """The id by which somebody may call a hit wrong later."""
     threshold: float = 0.0
     """The least similarity that this request takes; it can only raise the general one."""
 
@@ -129,6 +127,15 @@ class Consult(msgspec.Struct, frozen=True, tag="consult"):
     stored: str
 
 
+class Served(msgspec.Struct, frozen=True, tag="served"):
+    """A request was answered with what was found: somebody may call that wrong later, by its id. A
+    look-up alone says nothing: the answer may be gone, or the judge against it."""
+
+    found: Found
+    text: str
+    request: str
+
+
 class Blame(msgspec.Struct, frozen=True, tag="blame"):
     """The hit that this request was served was wrong, somebody says."""
 
@@ -144,7 +151,7 @@ class Lesson(msgspec.Struct, frozen=True, tag="lesson"):
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):
-    """The answer to `Learn`, `Forget` and `Lesson`."""
+    """The answer to `Learn`, `Forget`, `Served` and `Lesson`."""
 
     count: int = 0
     missed: tuple[bytes, ...] = ()
@@ -175,6 +182,7 @@ Message: TypeAlias = (
     | Forget
     | Compare
     | Consult
+    | Served
     | Blame
     | Lesson
     | Done

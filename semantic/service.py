@@ -23,6 +23,7 @@ from semantic.protocol import (
     Learn,
     Lesson,
     Nearest,
+    Served,
     State,
 )
 from semantic.reading import read
@@ -92,7 +93,7 @@ class Service:
                 return await self._learn(records)
             case Forget(keys):
                 return Done(await self.forget(keys))
-            case Compare() | Consult() | Blame() | Lesson():
+            case Compare() | Consult() | Served() | Blame() | Lesson():
                 return await self._learnt(message)
             case Ask():
                 return self._state()
@@ -104,13 +105,16 @@ class Service:
         if self._holes and found.vector and self._now() - self._born >= _AGAIN:
             self._holes, self._born = False, self._now()
 
-    async def _learnt(self, message: Compare | Consult | Blame | Lesson) -> Message:
+    async def _learnt(self, message: Compare | Consult | Served | Blame | Lesson) -> Message:
         match message:
             case Compare():
                 return await self._lessons.compare(message)
             case Consult(found):
                 held = self._memory.get(found.key)
                 return await self._lessons.consult(message, 0.0 if held is None else held.expires)
+            case Served(found, text, request):
+                self._lessons.served(request, found, text)
+                return Done()
             case Blame(request):
                 lesson = self._lessons.blame(request)
                 await self.forget([block.key for block in lesson.blocks])

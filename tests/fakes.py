@@ -279,20 +279,20 @@ class FakeSemantic:
         self.known: dict[Key, Entry] = {}
         self.told: list[int] = []
         """How many answers at a time."""
-        self.asked: list[tuple[str, str]] = []
+        self.asked: list[str] = []
         self.compared: list[tuple[str, str, str]] = []
-        self.served: dict[str, Key] = {}
+        self.answered: dict[str, Key] = {}
+        """What requests were answered with."""
 
-    async def nearest(self, lookup: Lookup, epoch: int, request: str) -> Near:
+    async def nearest(self, lookup: Lookup, epoch: int) -> Near:
         self._fail()
         question = lookup.question
         assert question is not None
-        self.asked.append((question.text, request))
+        self.asked.append(question.text)
         for key, entry in self.known.items():
             stored = entry.question
             assert stored is not None
             if stored.scope == question.scope and _first(stored.text) == _first(question.text):
-                self.served[request] = key
                 reason = "" if self.action in ("serve", "judge") else "shadow"
                 near = Near(self.action, key, question.scope, "semantic", 0.97, reason=reason)
                 return structs.replace(near, tag="fake:1", vector=b"vv")
@@ -321,9 +321,13 @@ class FakeSemantic:
             return Near("none", near.key, reason="judge")
         return Near("serve", near.key, similarity=near.similarity)
 
+    async def served(self, near: Near, text: str, request: str) -> None:
+        self._fail()
+        self.answered[request] = near.key
+
     async def blame(self, request: str) -> tuple[list[Verdict], list[Key]]:
         self._fail()
-        key = self.served.get(request)
+        key = self.answered.get(request)
         return ([], []) if key is None else ([Verdict("semantic", True)], [key])
 
     def _fail(self) -> None:

@@ -230,7 +230,6 @@ class Stage:
     def _compared(self, semantic: FakeSemantic, held: Tiers) -> Meaning:
         return Meaning(
             semantic,
-            semantic,
             held,
             announce=None,
             epoch=lambda: self.epoch,

@@ -68,7 +68,7 @@ async def test_a_models_name_is_never_long_there(tmp_path: Path) -> None:
     line = Meaning(tmp_path / "s.sock")
     for end in "ab":
         sought = lookup(arrival(chat("hello", model="m" * 100_000 + end)), COMPARING)
-        await line.nearest(sought, 0, "")
+        await line.nearest(sought, 0)
     await line.aclose()
     await server.aclose()
 

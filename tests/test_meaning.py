@@ -422,6 +422,7 @@ async def test_what_somebody_calls_wrong_has_to_go() -> None:
     here = stage(said("a"))
     await stored(here, chat("refund how"))
     await (await here.ask(chat("refund please"))).body()
+    await settle()
     assert isinstance(here.meaning, Meaning)
 
     keys = await here.meaning.blame("req_1")
@@ -429,6 +430,27 @@ async def test_what_somebody_calls_wrong_has_to_go() -> None:
     assert keys is not None
     assert list(keys) == list(here.semantic.known)
     assert await here.meaning.blame("req_2") is None
+
+
+@pytest.mark.parametrize("why", ["judge", "gone", "unread", "unwanted"])
+async def test_what_was_not_answered_by_meaning_cannot_be_called_wrong(why: str) -> None:
+    """A candidate was found; but its answer was not served, and says nothing of its error."""
+    away = AwayStore()
+    semantic = FakeSemantic("judge" if why == "judge" else "serve", agrees=why != "judge")
+    here = stage(said("a"), said("b"), semantic=semantic, stores=[away])
+    await stored(here, chat("refund how"))
+    (key,) = semantic.known
+    away.away = why == "unread"
+    if why == "gone":
+        await away.delete(key)
+    here.clock.advance(30.0)
+    wish = [("cache-control", "max-age=5")] if why == "unwanted" else []
+
+    got = await here.ask(chat("refund please"), *wish)
+    assert await got.text() == "b"
+    await settle()
+    assert isinstance(here.meaning, Meaning)
+    assert await here.meaning.blame("req_1") is None
 
 
 async def test_a_hit_by_meaning_is_not_refreshed_behind() -> None:

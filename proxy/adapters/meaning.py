@@ -27,14 +27,14 @@ _RECORD: Final = 256
 
 
 class Meaning:
-    """A worker's line to it, as the ports `Semantic` and `School`."""
+    """A worker's line to it, as the ports `Semantic`, `School` and `Complaints`."""
 
     def __init__(self, path: Path) -> None:
         self._client = Client(path)
         self.told: Told | None = None
         """Hears of everything that is learnt of errors, for other machines."""
 
-    async def nearest(self, lookup: Lookup, epoch: int, request: str) -> Near:
+    async def nearest(self, lookup: Lookup, epoch: int) -> Near:
         """See the port."""
         question = lookup.question
         if question is None:
@@ -45,7 +45,6 @@ class Meaning:
             text=question.text,
             ttl=lookup.lifetime.ttl,
             epoch=epoch,
-            request=request,
             threshold=lookup.request.controls.threshold or 0.0,
         )
         with _gone():
@@ -73,6 +72,11 @@ class Meaning:
         """See the port."""
         with _gone():
             return _near(await self._client.consult(_found(near), text, stored))
+
+    async def served(self, near: Near, text: str, request: str) -> None:
+        """See the port."""
+        with _gone():
+            await self._client.served(_found(near), text, request)
 
     async def blame(self, request: str) -> tuple[list[Verdict], list[Key]]:
         """See the port."""

@@ -18,7 +18,7 @@ from semantic.index.port import IndexUnavailableError, Near
 from semantic.lessons import Lessons
 from semantic.lookup import Lookup
 from semantic.memory import Memory
-from semantic.protocol import Done, Found, Learn, Nearest, Record
+from semantic.protocol import Done, Found, Learn, Nearest, Record, Served
 from semantic.service import Service
 from semantic.settings import Settings
 from semantic.space import Space
@@ -139,6 +139,12 @@ class Company:
         done = await self.service.answer(Learn((record,)))
         assert isinstance(done, Done)
         return done.count
+
+    async def hit(self, text: str, request: str) -> Found:
+        """Ask, and tell that the request was answered with what was found."""
+        found = await self.ask(text)
+        await self.service.answer(Served(found, text, request))
+        return found
 
     async def ask(self, text: str, scope: bytes = SCOPE, **more: Any) -> Found:
         found = await self.service.answer(Nearest(scope, "m", text, 3600.0, **more))

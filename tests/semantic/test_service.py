@@ -351,7 +351,7 @@ async def test_what_is_unsure_speaks_against_nothing_and_for_nothing(
 async def test_a_hit_that_is_called_wrong_is_forgotten_and_blocked() -> None:
     async with company() as here:
         await here.learn("which bird sings loudest", "bird")
-        hit = await here.ask("which bird sings loudest", request="req_1")
+        hit = await here.hit("which bird sings loudest", "req_1")
         assert hit.action == "serve"
 
         lesson = await here.service.answer(Blame("req_1"))
@@ -367,11 +367,21 @@ async def test_a_hit_that_is_called_wrong_is_forgotten_and_blocked() -> None:
     assert blocked.action == "none"
 
 
+async def test_what_was_found_and_not_served_cannot_be_called_wrong() -> None:
+    """The answer may have been gone, or the judge against it."""
+    async with company() as here:
+        await here.learn("which bird sings loudest", "bird")
+        assert (await here.ask("which bird sings loudest")).action == "serve"
+
+        assert await here.service.answer(Blame("req_1")) == Lesson()
+        assert here.lessons.groups() == {}
+
+
 async def test_a_lesson_of_another_machine_counts_here_once() -> None:
     async with company() as here, company() as there:
         for one in (here, there):
             await one.learn("which bird sings loudest", "bird")
-        await here.ask("which bird sings loudest", request="req_1")
+        await here.hit("which bird sings loudest", "req_1")
         lesson = await here.service.answer(Blame("req_1"))
         for _ in range(3):
             await there.service.answer(lesson)
@@ -384,7 +394,7 @@ async def test_a_lesson_of_another_machine_counts_here_once() -> None:
 async def test_what_was_learnt_outlives_the_process() -> None:
     async with company() as here, company() as after:
         await here.learn("which bird sings loudest", "bird")
-        await here.ask("which bird sings loudest", request="req_1")
+        await here.hit("which bird sings loudest", "req_1")
         await here.service.answer(Blame("req_1"))
         after.lessons.restore(here.lessons.dump())
         await after.learn("which bird sings loudest", "bird")
