@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from proxy.core.decision import Outcome
     from proxy.core.entry import Entry, Question
     from proxy.core.events import Looked
-    from proxy.core.near import Verdict
+    from proxy.core.near import Blamed, Verdict
     from proxy.core.request import Lookup
     from proxy.ports import Clock, Emit
     from proxy.tiers import Tiers
@@ -220,13 +220,12 @@ class Meaning:
         telling = partial(self._process.served, near, text, request)
         await self._attempts.ask("put", telling, _BEHIND)
 
-    async def blame(self, request: str) -> Sequence[Key] | None:
+    async def blame(self, request: str) -> Blamed | None:
         """See `Meanings`."""
         blamed = await self._attempts.ask("get", partial(self._process.blame, request), _BEHIND)
-        if blamed is None or not blamed[0]:
-            return None
-        self._judged(blamed[0])
-        return blamed[1]
+        if blamed is not None:
+            self._judged((blamed.verdict,))
+        return blamed
 
 
 def _known(question: Question, near: Near) -> Question:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from proxy.core.decision import Outcome
     from proxy.core.entry import Entry, Key
+    from proxy.core.near import Blamed
     from proxy.core.request import Lookup
 
 
@@ -27,9 +26,9 @@ class Meanings(Protocol):
     def gone(self, key: Key) -> None:
         """There is no answer under this key any more."""
 
-    async def blame(self, request: str) -> Sequence[Key] | None:
-        """The answers that have to go since somebody calls the hit of a request wrong; None: no
-        such hit is known (any more)."""
+    async def blame(self, request: str) -> Blamed | None:
+        """What follows since somebody calls the hit of a request wrong: its answers have to go.
+        None: no such hit is known (any more)."""
 
 
 class NoMeaning:
@@ -49,6 +48,6 @@ class NoMeaning:
     def gone(self, key: Key) -> None:
         """Nobody wants to know."""
 
-    async def blame(self, request: str) -> Sequence[Key] | None:
+    async def blame(self, request: str) -> Blamed | None:
         """No hit is by meaning."""
         return None

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from proxy.core.entry import Entry, Form, Key, Stored
     from proxy.core.events import Event
     from proxy.core.message import Call, Head
-    from proxy.core.near import Near, Verdict
+    from proxy.core.near import Blamed, Near, Verdict
     from proxy.core.request import Lookup
 
     Emit = Callable[[Event], None]
@@ -149,8 +149,8 @@ class Complaints(Protocol):
     async def served(self, near: Near, text: str, request: str) -> None:
         """A request that asked `text` was answered with it."""
 
-    async def blame(self, request: str) -> tuple[Sequence[Verdict], Sequence[Key]]:
-        """Somebody calls the hit of a request wrong; the answers that have to go for it."""
+    async def blame(self, request: str) -> Blamed | None:
+        """Somebody calls the hit of a request wrong. None: no such hit is known (any more)."""
 
 
 class Clock(Protocol):

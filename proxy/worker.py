@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from proxy.core.entry import Key
     from proxy.core.events import Event
     from proxy.core.message import Arrival
+    from proxy.core.near import Blamed
     from proxy.core.warming import Result
     from proxy.fleet import Fleet
     from proxy.flights import Flights
@@ -146,11 +147,11 @@ class Worker:
             raise StoreError("epoch", "cannot be written") from error
         return True
 
-    async def _feedback(self, request: str) -> bool:
-        keys = await self._parts.meaning.blame(request)
-        for key in keys or ():
+    async def _feedback(self, request: str) -> Blamed | None:
+        blamed = await self._parts.meaning.blame(request)
+        for key in () if blamed is None else blamed.keys:
             await self._parts.purging.key(key)
-        return keys is not None
+        return blamed
 
     async def _warm(self, asked: Arrival, node: str, everywhere: bool) -> list[Result]:
         return await self._parts.warmer.demand(asked, node=node, everywhere=everywhere)

@@ -10,6 +10,7 @@ from semantic.frames import FrameError, framed, read
 from semantic.protocol import (
     Ask,
     Blame,
+    Blamed,
     Compare,
     Consult,
     Done,
@@ -79,9 +80,9 @@ class Client:
         """A request was answered with it. Raises: ClientError."""
         await self._ask(Served(found, text, request), Done)
 
-    async def blame(self, request: str) -> Lesson:
+    async def blame(self, request: str) -> Blamed:
         """What follows from calling the hit of a request wrong. Raises: ClientError."""
-        return await self._ask(Blame(request), Lesson)
+        return await self._ask(Blame(request), Blamed)
 
     async def hear(self, lesson: Lesson) -> None:
         """Have what another machine learnt counted here. Raises: ClientError."""

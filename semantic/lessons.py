@@ -176,6 +176,13 @@ class Lessons:
         """Of each group of scopes: labels, errors, bound, threshold."""
         return self._policy.state()
 
+    def closed(self, lesson: Lesson) -> bool:
+        """Whether nothing of a group and kind that it has labels of is served now."""
+        groups = self.groups()
+        return any(
+            groups.get(one.group, {}).get(f"{one.kind}_closed", 0.0) > 0.0 for one in lesson.labels
+        )
+
     def dump(self) -> bytes:
         """What is to outlive the process."""
         self.changed = False

@@ -143,11 +143,19 @@ class Blame(msgspec.Struct, frozen=True, tag="blame"):
 
 
 class Lesson(msgspec.Struct, frozen=True, tag="lesson"):
-    """What was learnt of errors: the answer to `Compare` and `Blame`, and news of other machines.
+    """What was learnt of errors: the answer to `Compare`, and news of other machines.
     Empty where nothing could be said."""
 
     labels: tuple[Label, ...] = ()
     blocks: tuple[Block, ...] = ()
+
+
+class Blamed(msgspec.Struct, frozen=True, tag="blamed"):
+    """The answer to `Blame`: what follows; nothing where no such hit is known (any more)."""
+
+    lesson: Lesson
+    closed: bool = False
+    """Whether hits of its group and kind are not served now, however near."""
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):
@@ -184,6 +192,7 @@ Message: TypeAlias = (
     | Consult
     | Served
     | Blame
+    | Blamed
     | Lesson
     | Done
     | Ask

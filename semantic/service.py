@@ -15,6 +15,7 @@ from semantic.memory import Held, named
 from semantic.protocol import (
     Ask,
     Blame,
+    Blamed,
     Compare,
     Consult,
     Done,
@@ -118,7 +119,7 @@ class Service:
             case Blame(request):
                 lesson = self._lessons.blame(request)
                 await self.forget([block.key for block in lesson.blocks])
-                return lesson
+                return Blamed(lesson, self._lessons.closed(lesson))
             case Lesson():
                 self._lessons.hear(message)
                 await self.forget([block.key for block in message.blocks])

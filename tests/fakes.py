@@ -12,7 +12,7 @@ from msgspec import structs
 from proxy.core import wire
 from proxy.core.entry import Key
 from proxy.core.message import Head
-from proxy.core.near import Action, Near, Verdict
+from proxy.core.near import Action, Blamed, Near, Verdict
 from proxy.ports import SemanticAbsentError, SemanticError, StoreError, UpstreamError
 
 if TYPE_CHECKING:
@@ -325,10 +325,10 @@ class FakeSemantic:
         self._fail()
         self.answered[request] = near.key
 
-    async def blame(self, request: str) -> tuple[list[Verdict], list[Key]]:
+    async def blame(self, request: str) -> Blamed | None:
         self._fail()
         key = self.answered.get(request)
-        return ([], []) if key is None else ([Verdict("semantic", True)], [key])
+        return None if key is None else Blamed(Verdict("semantic", True), (key,))
 
     def _fail(self) -> None:
         if self.absent:

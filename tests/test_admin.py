@@ -9,6 +9,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from proxy.adapters.admin import MAX_BODY, Operations, application
+from proxy.core.near import Blamed, Verdict
 from proxy.core.warming import Result
 from proxy.ports import StoreError
 
@@ -39,9 +40,10 @@ class Gateway:
     def ready(self) -> bool:
         return self.serving
 
-    async def feedback(self, request: str) -> bool:
+    async def feedback(self, request: str) -> Blamed | None:
         self.wrong.append(request)
-        return request == "req_1"
+        verdict = Verdict("semantic", True, 0.97, "m/en")
+        return Blamed(verdict, closed=True) if request == "req_1" else None
 
     async def purge(self, key: Key | None) -> bool:
         if self.broken:
@@ -343,7 +345,9 @@ async def test_feedback_names_the_request_whose_answer_was_wrong(
     unknown = await client.post("/admin/feedback", json={"request_id": "req_2", "wrong": True})
 
     assert known.status == 200
-    assert await known.json() == {"forgotten": True}
+    said = await known.json()
+    assert "once enough of them were right" in said.pop("note")
+    assert said == {"forgotten": True, "kind": "semantic", "group": "m/en", "closed": True}
     assert unknown.status == 404
     assert (await error(unknown))["code"] == "hit_not_found"
     assert gateway.wrong == ["req_1", "req_2"]

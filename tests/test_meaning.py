@@ -425,10 +425,11 @@ async def test_what_somebody_calls_wrong_has_to_go() -> None:
     await settle()
     assert isinstance(here.meaning, Meaning)
 
-    keys = await here.meaning.blame("req_1")
+    blamed = await here.meaning.blame("req_1")
 
-    assert keys is not None
-    assert list(keys) == list(here.semantic.known)
+    assert blamed is not None
+    assert list(blamed.keys) == list(here.semantic.known)
+    assert MeaningJudged("semantic", True) in here.events
     assert await here.meaning.blame("req_2") is None
 
 

@@ -36,8 +36,8 @@ def unknown(name: str) -> None:
     """No request is known."""
 
 
-async def unheard(request: str) -> bool:
-    return False
+async def unheard(request: str) -> None:
+    """No hit of it is known."""
 
 
 async def no_warming(asked: Arrival, node: str, everywhere: bool) -> list[Result]:

@@ -64,8 +64,8 @@ async def nothing(key: Key | None) -> bool:
     return False
 
 
-async def unheard(request: str) -> bool:
-    return False
+async def unheard(request: str) -> None:
+    """No hit of it is known."""
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from aiohttp.typedefs import Handler, Middleware
 
     from proxy.core.message import Arrival
+    from proxy.core.near import Blamed
     from proxy.core.warming import Result
 
 MAX_BODY: Final = 65536
@@ -51,8 +52,8 @@ class Operations:
     """The context hash tree of a request, by its id; None: it is not known (any more)."""
     purge: Callable[[Key | None], Awaitable[bool]]
     """Forget one answer, or with None all; whether there was one. May raise StoreError."""
-    feedback: Callable[[str], Awaitable[bool]]
-    """The answer that a request was served by meaning was wrong; whether it is known which."""
+    feedback: Callable[[str], Awaitable[Blamed | None]]
+    """The answer that a request was served by meaning was wrong; None: it is not known which."""
     warm: Callable[[Arrival, str, bool], Awaitable[Sequence[Result]]]
     """Have a request's prompt computed: at the node that it would be sent to, at the named one, or
     at all that serve it. May raise RecordError."""
@@ -152,10 +153,10 @@ class _Admin:
     async def feedback(self, request: web.Request) -> web.Response:
         """Learn that a hit was wrong, and forget its answer."""
         told = _read(request.content_type, await request.read(), _Feedback)
-        if not await self._do.feedback(told.request_id):
-            what = "No hit by meaning of that request is known (any more)."
+        if (blamed := await self._do.feedback(told.request_id)) is None:
+            what = "That request was not answered by meaning, or too long ago to be known."
             raise RefusedError(404, what, code="hit_not_found", param="request_id")
-        return _json({"forgotten": True})
+        return _json(blamed.told())
 
     async def warm(self, request: web.Request) -> web.Response:
         """Have a prompt computed before it is asked for."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from proxy.core.entry import Key
-from proxy.core.near import Near, Verdict, group
+from proxy.core.near import Blamed, Near, Verdict, group
 from proxy.ports import SemanticAbsentError, SemanticError
 from semantic.client import AbsentError, Client, ClientError
 from semantic.protocol import LARGEST, Found, Lesson, Nearest, Record
@@ -78,11 +78,13 @@ class Meaning:
         with _gone():
             await self._client.served(_found(near), text, request)
 
-    async def blame(self, request: str) -> tuple[list[Verdict], list[Key]]:
+    async def blame(self, request: str) -> Blamed | None:
         """See the port."""
         with _gone():
-            lesson = await self._client.blame(request)
-        return await self._learnt(lesson), [Key(block.key) for block in lesson.blocks]
+            blamed = await self._client.blame(request)
+        keys = tuple([Key(block.key) for block in blamed.lesson.blocks])
+        verdicts = await self._learnt(blamed.lesson)
+        return Blamed(verdicts[0], keys, blamed.closed) if verdicts else None
 
     async def _learnt(self, lesson: Lesson) -> list[Verdict]:
         if self.told is not None and (lesson.labels or lesson.blocks):

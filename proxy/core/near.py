@@ -15,6 +15,14 @@ judge behind it, for the next time; or nothing."""
 
 _LONGEST: Final = 256
 """Letters of a model's name that are kept as they are: clients choose it."""
+_CLOSED: Final = (
+    "No hit of this kind is served for this model and language now: each would-be hit is answered "
+    "upstream and compared. They are served again once enough of them were right; see "
+    "hotprefix_semantic_closed."
+)
+_OPEN: Final = (
+    "Other hits of this kind are served as before, from where the error budget allows it."
+)
 
 
 class Near(msgspec.Struct, frozen=True):
@@ -47,6 +55,26 @@ class Verdict(msgspec.Struct, frozen=True):
     wrong: bool
     similarity: float = 0.0
     group: str = ""
+
+
+class Blamed(msgspec.Struct, frozen=True):
+    """What follows from calling a hit wrong."""
+
+    verdict: Verdict
+    keys: tuple[Key, ...] = ()
+    """Of the answers that have to go."""
+    closed: bool = False
+    """Whether hits of its kind and group are not served now, however near."""
+
+    def told(self) -> dict[str, object]:
+        """The same for an operator."""
+        return {
+            "forgotten": True,
+            "kind": self.verdict.kind,
+            "group": self.verdict.group,
+            "closed": self.closed,
+            "note": _CLOSED if self.closed else _OPEN,
+        }
 
 
 def group(model: str) -> str:

@@ -13,12 +13,14 @@ from semantic.index.port import IndexUnavailableError
 from semantic.protocol import (
     Ask,
     Blame,
+    Blamed,
     Compare,
     Consult,
     Done,
     Failed,
     Forget,
     Found,
+    Label,
     Learn,
     Lesson,
     Nearest,
@@ -354,17 +356,32 @@ async def test_a_hit_that_is_called_wrong_is_forgotten_and_blocked() -> None:
         hit = await here.hit("which bird sings loudest", "req_1")
         assert hit.action == "serve"
 
-        lesson = await here.service.answer(Blame("req_1"))
+        blamed = await here.service.answer(Blame("req_1"))
         again = await here.service.answer(Blame("req_1"))
         await here.learn("which bird sings loudest", "bird")
         blocked = await here.ask("which bird sings loudest")
 
-    assert isinstance(lesson, Lesson)
-    assert [block.key for block in lesson.blocks] == [key("bird")]
-    assert lesson.labels[0].wrong
-    assert b"bird sings" not in msgspec.msgpack.encode(lesson)  # which other machines are told
-    assert again == Lesson()
+    assert isinstance(blamed, Blamed)
+    assert [block.key for block in blamed.lesson.blocks] == [key("bird")]
+    assert blamed.lesson.labels[0].wrong
+    assert blamed.closed  # nothing else was compared
+    assert b"bird sings" not in msgspec.msgpack.encode(blamed)  # which other machines are told
+    assert again == Blamed(Lesson())
     assert blocked.action == "none"
+
+
+async def test_what_many_labels_speak_for_is_not_closed_by_one_that_is_wrong() -> None:
+    async with company(max_error_rate=0.1) as here:
+        for number in range(100):
+            right = Label(b"%16d" % number, "m/en", "canonical", 1.0, b"", wrong=False)
+            await here.service.answer(Lesson((right,)))
+        await here.learn("which bird sings loudest", "bird")
+        await here.hit("which bird sings loudest", "req_1")
+
+        blamed = await here.service.answer(Blame("req_1"))
+
+    assert isinstance(blamed, Blamed)
+    assert not blamed.closed
 
 
 async def test_what_was_found_and_not_served_cannot_be_called_wrong() -> None:
@@ -373,7 +390,7 @@ async def test_what_was_found_and_not_served_cannot_be_called_wrong() -> None:
         await here.learn("which bird sings loudest", "bird")
         assert (await here.ask("which bird sings loudest")).action == "serve"
 
-        assert await here.service.answer(Blame("req_1")) == Lesson()
+        assert await here.service.answer(Blame("req_1")) == Blamed(Lesson())
         assert here.lessons.groups() == {}
 
 
@@ -382,9 +399,10 @@ async def test_a_lesson_of_another_machine_counts_here_once() -> None:
         for one in (here, there):
             await one.learn("which bird sings loudest", "bird")
         await here.hit("which bird sings loudest", "req_1")
-        lesson = await here.service.answer(Blame("req_1"))
+        blamed = await here.service.answer(Blame("req_1"))
+        assert isinstance(blamed, Blamed)
         for _ in range(3):
-            await there.service.answer(lesson)
+            await there.service.answer(blamed.lesson)
         await there.learn("which bird sings loudest", "bird")
 
         assert (await there.ask("which bird sings loudest")).action == "none"
