@@ -95,7 +95,7 @@ class Reader:
             known = max(known, self._router.known(node))
             node.strangers = strangers(told, known, self._clock.mono())
             self._emit(EngineLoaded(node.name, *told, node.strangers.requests))
-        elif node.strangers is not NOBODY and not any(node.strangers.now(self._clock.mono())):
+        elif node.strangers is not NOBODY and node.strangers.now(self._clock.mono()) == NOBODY.load:
             node.strangers = NOBODY
             self._emit(EngineLoaded(node.name, 0, 0, 0))
 
