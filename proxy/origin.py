@@ -124,7 +124,8 @@ class Origin:
             prompt = None if sticky else await self._prompt(arrival, request, body)
             if self._warmer is not None and prompt is not None:
                 self._warmer.coming(prompt)
-            send = partial(self._fleet.send, request.model, build, stream=request.stream)
+            # What cannot be read names no model: any node says better than we do what is wrong.
+            send = partial(self._fleet.send, request.model or None, build, stream=request.stream)
             upstream = await send(sticky=sticky, tenant=tenant, prompt=prompt)
         except BaseException:
             quotas.settle(tenant, reserved, 0)

@@ -96,8 +96,8 @@ class Storage:
         limit, clock = self._site.config.cache.disk.max_bytes, self._site.clock
         try:
             disk = Disk(path, limit, coder=self._code, clock=clock, emit=soon(self._emit))
-        except StoreError:  # the cache may fail; what it is in front of may not
-            self._emit(TierFailed("disk", "open"))
+        except StoreError as error:  # the cache may fail; what it is in front of may not
+            self._emit(TierFailed("disk", "open", type(error.__cause__ or error).__name__))
             return None
         self.disk = disk
         self.loops.append(disk.run)

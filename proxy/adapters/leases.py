@@ -199,8 +199,8 @@ def leased(directory: str | Path, address: str, *, clock: Clock, emit: Emit) -> 
     """The leases of a worker; where their file cannot be opened, none: everyone flies alone."""
     try:
         board = Board(directory)
-    except (OSError, lmdb.Error):
-        emit(TierFailed("leases", "open"))
+    except (OSError, lmdb.Error) as error:
+        emit(TierFailed("leases", "open", type(error).__name__))
         return NoLeases()
     return Leases(board, address, clock=clock, emit=emit)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
@@ -43,5 +44,8 @@ def _bound(host: str, port: int, *, shared: bool) -> socket.socket:
         sock.bind(address)
     except OSError as error:
         sock.close()
-        raise OSError(error.errno, f"cannot listen on {host}:{port}: {error.strerror}") from error
+        told = f"cannot listen on {host}:{port}: {error.strerror}"
+        if error.errno == errno.EADDRINUSE:
+            told += "; another port is set as `port` of its table: [server], [admin] or [peers]"
+        raise OSError(error.errno, told) from error
     return sock

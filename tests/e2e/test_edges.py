@@ -190,13 +190,35 @@ async def test_bodies_above_the_cacheable_size_and_uploads_pass(
     assert upstream.calls == 3
 
 
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        (JSON_TYPE, b'{"model": "m-small", "messages": ['),
+        (JSON_TYPE, b"[]"),
+        (JSON_TYPE, b'{"messages": []}'),
+        (("Content-Type", "application/x-www-form-urlencoded"), json.dumps(ASKED).encode()),
+    ],
+)
+async def test_what_names_no_model_is_judged_by_an_upstream(
+    start: Start, upstream: Channel, given: tuple[str, str], sent: bytes
+) -> None:
+    """Also where each node has models of its own: it says what is wrong, or that nothing is."""
+    upstream.reply(body({"error": {"message": "not so"}}, status=400))
+    gateway = start({"upstream": [{"name": "a", "url": upstream.url, "models": ["m-*"]}]})
+    credential = ("Authorization", f"Bearer {upstream.key}")
+    got = await ask(gateway.port, "POST", "/v1/chat/completions", [credential, given], sent)
+
+    assert (got.status, got.json()["error"]["message"]) == (400, "not so")
+    assert upstream.seen[0].body == sent
+
+
 async def test_headers_have_room_and_an_end(gateway: Gateway, upstream: Channel) -> None:
     roomy = await post(gateway.port, upstream.key, ASKED, ("X-Long", "x" * 20_000))
     assert roomy.status == 200
     assert upstream.seen[0].get("x-long") == "x" * 20_000
 
     endless = await post(gateway.port, upstream.key, ASKED, ("X-Long", "x" * 200_000))
-    assert endless.status in (400, 431)
+    assert endless.status == 431
     assert upstream.calls == 1
 
 

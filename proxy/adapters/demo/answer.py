@@ -89,6 +89,10 @@ def labelled(model: str) -> str:
     return model if model.startswith("demo-") else f"demo-{model}"
 
 
+_LETTERS: Final = str.maketrans("0123456789", "ghijklmnop")
+"""Two numbers that differ would be a contradiction to who compares answers."""
+
+
 def answer(wish: Wish, mark: str, variant: int = 0) -> Answer:
     """The answer to a request with this digest; `variant` counts the choices."""
     if wish.tools:
@@ -107,7 +111,9 @@ def answer(wish: Wish, mark: str, variant: int = 0) -> Answer:
     else:
         choice = f" This is choice {variant + 1}." if variant else ""
         asked = f" You asked: “{wish.asked[:_QUOTED]}”." if wish.asked else ""
-        said = pieces(f"{LABEL}{asked}{choice} Your request's mark is {mark[:8]}.")
+        said = pieces(
+            f"{LABEL}{asked}{choice} Your request's mark is {mark[:8].translate(_LETTERS)}."
+        )
     if wish.limit is not None and wish.limit < len(said):
         return Answer(said[: wish.limit], cut=True)
     return Answer(said)

@@ -6,7 +6,7 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
-from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 from aiohttp.web_protocol import RequestHandler
 from multidict import CIMultiDict
 
@@ -107,7 +107,9 @@ class Connection(RequestHandler):
         if request.writer.output_size > 0:
             raise ConnectionError("the response had begun")
         told = "the request is not valid HTTP" if status < 500 else "the proxy failed"
-        if isinstance(exc, HttpProcessingError):
+        if isinstance(exc, LineTooLong):
+            status, told = 431, "the request line, or a header, is longer than `max_header_bytes`"
+        elif isinstance(exc, HttpProcessingError):
             status = exc.code
         elif exc is not None:
             self.logger.error("unexpected %s in %s", type(exc).__name__, place(exc))
