@@ -331,4 +331,4 @@ async def test_where_no_lease_can_be_kept_everyone_flies_alone(
     leases = leased(tmp_path / "leases", "a", clock=clock, emit=events.append)
 
     assert isinstance(leases, NoLeases)
-    assert events == [TierFailed("leases", "open")]
+    assert events == [TierFailed("leases", "open", "FileExistsError")]
