@@ -96,9 +96,11 @@ async def send(request: web.BaseRequest, response: Response) -> web.StreamRespon
                 sent += len(chunk)
             await reply.write_eof()
         complete = True
-    except UpstreamError:
+    except BaseException as error:
+        _begin(request.writer)  # else an error of ours would leave in this response's framing
+        if not isinstance(error, UpstreamError):
+            raise
         # Closed without the last chunk, or short of the length: the client sees a cut.
-        _begin(request.writer)
         if request.transport is not None:
             request.transport.close()
     finally:

@@ -1,0 +1,116 @@
+"""How a response leaves: its head once, before any other's, whatever becomes of its body."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from proxy.adapters.door.connection import Server
+from proxy.adapters.door.lane import Lane
+from proxy.adapters.door.reply import send
+from proxy.core.message import Head
+from proxy.core.status import Status
+from proxy.ports import UpstreamError
+from proxy.response import Report
+from tests import client
+from tests.fakes import FakeClock
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from aiohttp import web
+
+    from proxy.core.events import Event
+    from proxy.core.message import Headers
+
+CUT: Final = UpstreamError("n", "cut", "it ended early")
+
+
+class Pieces:
+    """A body of these pieces; an error ends it."""
+
+    def __init__(self, *pieces: bytes | Exception) -> None:
+        self._pieces = iter(pieces)
+        self.closed = False
+
+    def __aiter__(self) -> Pieces:
+        return self
+
+    async def __anext__(self) -> bytes:
+        for piece in self._pieces:
+            if isinstance(piece, Exception):
+                raise piece
+            return piece
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+class Door:
+    """Answers each request with the next of these."""
+
+    def __init__(self, *answers: tuple[Head, Pieces]) -> None:
+        self._answers = list(answers)
+        self.told: list[Event] = []
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        head, body = self._answers.pop(0)
+        report = Report(request.method, "other", "1", FakeClock(), self.told.append)
+        return await send(request, report.forward(head, body, Status("BYPASS")))
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[client.Connection]:
+        lane = Lane(lambda *_: None, lambda *_: pytest.fail("nothing is known"), 0)
+        serve = Server(self.handle, lane, access_log=None)
+        server = await asyncio.get_running_loop().create_server(serve, "127.0.0.1", 0)
+        async with server, await client.Connection.to(server.sockets[0].getsockname()[1]) as own:
+            yield own
+        await serve.shutdown(1)
+
+
+def ok(
+    *pieces: bytes | Exception, status: int = 200, length: int | None = None
+) -> tuple[Head, Pieces]:
+    headers: Headers = () if length is None else (("content-length", str(length)),)
+    return Head(status, headers, "OK"), Pieces(*pieces)
+
+
+GET = client.spelled("GET", "/x")
+
+
+@pytest.mark.parametrize("error", [CUT, RuntimeError("a mistake")])
+@pytest.mark.parametrize("length", [None, 4])
+async def test_of_what_fails_before_its_first_piece_there_is_a_head_and_no_more(
+    error: Exception, length: int | None
+) -> None:
+    """Not another answer in its framing: nobody could read that."""
+    head, body = ok(error, length=length)
+    door = Door((head, body))
+    async with door.open() as own:
+        await own.send(GET)
+        start, _, rest = (await own.raw()).partition(b"\r\n\r\n")
+
+    assert start.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert (rest, body.closed, len(door.told)) == (b"", True, 1)
+
+
+async def test_heads_of_responses_without_a_body_are_whole_and_in_order() -> None:
+    door = Door(ok(status=204), ok(b"x", status=304), ok(b"body", length=4), ok(b"one"), ok())
+    async with door.open() as own:
+        await own.send(GET + GET + client.spelled("HEAD", "/x") + GET + GET)
+        a, b = await client.answer(own), await client.answer(own)
+        c = await client.answer(own, bodiless=True)
+        d, e = await client.answer(own), await client.answer(own)
+
+    assert [one.status for one in (a, b, c, d, e)] == [204, 304, 200, 200, 200]
+    assert [one.body for one in (a, b, c, d, e)] == [b"", b"", b"", b"one", b""]
+
+
+async def test_by_http_1_0_the_end_is_the_connections_end() -> None:
+    async with Door(ok(b"one", b"two")).open() as own:
+        await own.send(GET.replace(b"HTTP/1.1", b"HTTP/1.0"))
+        assert (await own.raw()).partition(b"\r\n\r\n")[2] == b"onetwo"
