@@ -55,7 +55,7 @@ class UsageFilter:
 
     def feed(self, data: bytes) -> bytes:
         """What the client may see of the events that these bytes complete."""
-        if not self._splitter.held and data.endswith(b"\n\n") and len(data) <= _COMMON:
+        if not self._splitter.held and len(data) <= _COMMON and _is_whole(data):
             return _seen(data)
         seen = [tokens.hidden(event) for event in self._splitter.feed(data)]
         if self._splitter.held > _LONGEST:
@@ -65,6 +65,12 @@ class UsageFilter:
     def finish(self) -> bytes:
         """What is left after the last complete event."""
         return tokens.hidden(self._splitter.pending)
+
+
+def _is_whole(data: bytes) -> bool:
+    """Whether surely no event goes on after these bytes. Of more line ends than two the last may
+    be the first half of another blank line."""
+    return data.endswith(b"\n\n") and data[-3:-2] not in (b"\n", b"\r")
 
 
 def merged(endpoint: Endpoint, objects: list[dict[str, Any]]) -> dict[str, Any] | None:

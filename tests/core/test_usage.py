@@ -109,6 +109,16 @@ def test_the_filter_of_a_live_stream_says_what_the_whole_would(
     assert seen + live.finish() == usage.hidden_all(body)
 
 
+@pytest.mark.parametrize("ends", [b"\n\n\n", b"\r\n\r\n\n"])
+def test_a_blank_line_too_many_may_be_half_of_two(ends: bytes) -> None:
+    """What is hidden takes the blank lines before it along, wherever the stream was cut."""
+    first, last = event(DELTA).rstrip() + ends, b"\n" + event({"choices": [], "usage": TOKENS})
+    live = UsageFilter()
+    seen = live.feed(first) + live.feed(last) + live.finish()
+
+    assert seen == usage.hidden_all(first + last)
+
+
 def test_the_filter_gives_an_event_as_soon_as_it_is_complete() -> None:
     assert UsageFilter().feed(event(DELTA | {"usage": None})) == event(DELTA)
 
