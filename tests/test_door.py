@@ -98,6 +98,17 @@ async def test_of_what_fails_before_its_first_piece_there_is_a_head_and_no_more(
     assert (rest, body.closed, len(door.told)) == (b"", True, 1)
 
 
+async def test_a_mistake_in_the_middle_of_a_body_is_logged_and_the_body_is_cut(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with Door(ok(b"one", RuntimeError("a mistake"))).open() as own:
+        await own.send(GET)
+        got = await client.answer(own)
+
+    assert (got.body, got.complete) == (b"one", False)
+    assert "unexpected RuntimeError" in caplog.text
+
+
 async def test_heads_of_responses_without_a_body_are_whole_and_in_order() -> None:
     door = Door(ok(status=204), ok(b"x", status=304), ok(b"body", length=4), ok(b"one"), ok())
     async with door.open() as own:

@@ -104,6 +104,8 @@ class Connection(RequestHandler):
         message: str | None = None,
     ) -> web.StreamResponse:
         """An OpenAI-shaped error in place of a page; and nothing of ours in it."""
+        if exc is not None and not isinstance(exc, HttpProcessingError | ConnectionError):
+            self.logger.error("unexpected %s in %s", type(exc).__name__, place(exc))
         if request.writer.output_size > 0:
             raise ConnectionError("the response had begun")
         told = "the request is not valid HTTP" if status < 500 else "the proxy failed"
@@ -111,8 +113,6 @@ class Connection(RequestHandler):
             status, told = 431, "the request line, or a header, is longer than `max_header_bytes`"
         elif isinstance(exc, HttpProcessingError):
             status = exc.code
-        elif exc is not None:
-            self.logger.error("unexpected %s in %s", type(exc).__name__, place(exc))
         head, body = answer(RefusedError(status, told))
         reply = web.Response(status=status, body=body, headers=CIMultiDict(head.headers))
         reply.force_close()
