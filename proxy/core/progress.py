@@ -40,6 +40,8 @@ class Progress:
         self._count = 0
         self._waiting: dict[int, tuple[float, float]] = {}
         """When each call without a first byte was sent, in that order, and what it lacks."""
+        self._whole: dict[int, float] = {}
+        """When each was sent that lacks nothing: it has no turn that others would wait for."""
         self._last = self._elsewhere_last = -inf
         """When the last first byte came here, and at other gateways."""
         self._elsewhere = inf, 0.0
@@ -50,14 +52,20 @@ class Progress:
     def sent(self, tokens: float, now: float) -> int:
         """A call was sent whose prompt lacks so many tokens; gives its number."""
         self._count += 1
-        self._waiting[self._count] = now, tokens
+        if tokens:
+            self._waiting[self._count] = now, tokens
+        else:
+            self._whole[self._count] = now
         return self._count
 
     def over(self, call: int, now: float) -> float:
         """Its first byte came, or it failed: how long the node has computed it."""
-        began = max(self._waiting.pop(call)[0], self._last, self._elsewhere_last)
-        self._last = now
-        return max(0.0, now - began)
+        before = max(self._last, self._elsewhere_last)
+        sent = self._whole.pop(call, None)
+        if sent is None:
+            sent, _ = self._waiting.pop(call)
+            self._last = now
+        return max(0.0, now - max(sent, before))
 
     def took(self, tokens: float, seconds: float) -> None:
         """So many tokens were indeed computed in so long."""

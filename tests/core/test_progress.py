@@ -41,6 +41,17 @@ def test_the_next_one_begins_when_the_first_byte_of_the_one_before_came() -> Non
     assert progress.computed(9.0) == 2000
 
 
+def test_what_lacks_nothing_is_in_nobodys_way() -> None:
+    """A long answer to a prompt that the node holds, or a call without any."""
+    progress = known()
+    first, _, third = progress.sent(0, 1.0), progress.sent(5000, 1.0), progress.sent(0, 1.0)
+    assert progress.state(2.0).first == 5000
+    assert progress.over(third, 3.0) == 2.0
+
+    assert progress.computed(4.0) == 3000
+    assert progress.over(first, 5.0) == 4.0
+
+
 def test_nothing_is_computed_where_nothing_waits() -> None:
     assert known().computed(100.0) == 0
 
