@@ -144,7 +144,7 @@ class Answering:
         if self.head.status < 400:
             self._place.judge("success", self._waited())
             if self._edges is not None and (told := self._edges.counts()) is not None:
-                self._place.route.report(*told)
+                self._place.route.report(*told, timed=self._stream)
 
     def _left(self) -> None:
         """Who leaves says nothing of the node, but how long nothing had come."""

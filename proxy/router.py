@@ -73,15 +73,15 @@ class Route:
         if self._lead is not None:
             self._router.prefills.end(self._lead, computed=well)
 
-    def report(self, kept: int, total: int) -> None:
-        """The node says how many tokens of the prompt it had kept, and how many it has."""
+    def report(self, kept: int, total: int, *, timed: bool = True) -> None:
+        """How many tokens of how many the node had kept. `timed`: its answer was streamed."""
         if self._decision is None or self._pick.prompt is None:
             return
         if not kept and total < self._router.least(self._pick.node.name, self._decision.model):
             return  # too short to be kept anywhere
         tokens = self._pick.prompt.tokens
         self._decision.reported = round(kept / total * tokens)
-        self._pick.node.progress.took((1 - kept / total) * tokens, self._seconds or 0.0)
+        self._pick.node.progress.took((1 - kept / total) * tokens, (self._seconds or 0.0) * timed)
         self._router.reported(self._pick, self._pick.prompt, kept, total, self._epoch)
 
     def lost(self) -> None:

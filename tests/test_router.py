@@ -104,6 +104,28 @@ async def test_a_conversation_stays_where_it_began() -> None:
     assert second == (first[0], "hit", 2000)
 
 
+@pytest.mark.parametrize(("stream", "rate"), [(True, 200), (False, 0)])
+async def test_only_a_stream_shows_how_fast_its_node_computed(stream: bool, rate: int) -> None:
+    """Of any other answer the first byte comes with the last one."""
+    door = asyncio.Event()
+    fleet = depot(2, Answer(telling(0).pieces, door=door))
+    prompt = turns(long("a"), long("b"), long("c"))
+    asking = asyncio.create_task(
+        fleet.fleet.send("m", lambda _: CALL, prompt=prompt, stream=stream)
+    )
+    await settle()
+    fleet.clock.advance(30.0)
+    door.set()
+    answer = await asking
+    async for _ in answer:
+        pass
+    await answer.aclose()
+    progress = next(node.progress for node in fleet.nodes if node.name == answer.node)
+    progress.sent(10_000, fleet.clock.mono())
+
+    assert progress.computed(fleet.clock.mono() + 1.0) == rate
+
+
 async def test_conversations_are_spread() -> None:
     fleet = depot(4)
     homes = [(await fleet.ask("the same system prompt", long(f"{i:04}")))[0] for i in range(200)]
