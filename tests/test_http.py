@@ -212,6 +212,24 @@ async def test_what_came_unasked_is_no_answer() -> None:
         assert len(node.connections) == 2
 
 
+async def test_who_answers_what_nobody_asked_is_given_no_connection_twice() -> None:
+    """The next time it may come when the connection is in use again, and be another's answer."""
+
+    async def play(connection: Connection) -> None:
+        await connection.head()
+        connection.say(OK)
+        await asyncio.sleep(0.01)
+        connection.say(OK.replace(b"ok", b"no"))
+
+    async with Node(play) as node, node.asked() as http:
+        got = [await read(await http.send(GET))]
+        await asyncio.sleep(0.05)
+        got += [await read(await http.send(GET)) for _ in range(20)]
+
+    assert got == [b"ok"] * 21
+    assert len(node.connections) == 21
+
+
 async def test_an_answer_that_says_close_is_the_last_on_its_connection() -> None:
     last = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
     async with Node(saying(last, OK)) as node, node.asked() as http:

@@ -28,6 +28,12 @@ class Protocol(ResponseHandler):
     idle_since = 0.0
     """When its last answer was whole, by the loop's clock."""
 
+    @property
+    def strange(self) -> bool:
+        """Whether an answer came that nobody asked for. That an idle connection is given up may be
+        said so (408), which is none."""
+        return bool(self._tail) or any(head.code != 408 for (head, _), _ in self._buffer)
+
     def connection_lost(self, exc: BaseException | None) -> None:
         # aiohttp takes a reset for the end, where a body has no length and comes in no chunks.
         if exc is not None and self._payload is not None and not self._payload.is_eof():

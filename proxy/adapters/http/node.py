@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _UNUSED: Final = 4.0
 """Seconds that a connection without a request is kept. Node, uvicorn (so vLLM) and llama.cpp close
 theirs after 5, and a request that meets the close on its way is lost."""
+_ONCE: Final = 600.0
+"""Seconds for which a node that answered what nobody asked is given no connection twice."""
 
 
 _CLOSED: Final = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, ConnectionError)
@@ -124,6 +126,8 @@ class Http:
         self._pool: aiohttp.TCPConnector | None = None
         self._distrusted = 0.0
         """Connections that were idle then are not used: the node has closed one, so likely all."""
+        self._once = 0.0
+        """Until then no connection is used twice."""
 
     def _open(self) -> aiohttp.TCPConnector:
         """At the first call: a pool belongs to its loop."""
@@ -187,11 +191,18 @@ class Http:
                 raise aiohttp.ConnectionTimeoutError from error
             protocol = connection.protocol
             assert isinstance(protocol, Protocol)
-            # What came since its last answer, unasked, would be taken for this one's.
-            doubtful = protocol.should_close or protocol.idle_since < self._distrusted
-            if not (protocol.used and doubtful):
+            if not (protocol.used and self._doubtful(protocol)):
                 return Exchange(connection, protocol)
             connection.close()
+
+    def _doubtful(self, protocol: Protocol) -> bool:
+        """What came since its last answer, unasked, would be taken for this one's. It may also come
+        a moment later, so that whoever does that is given no connection twice for a while."""
+        now = asyncio.get_running_loop().time()
+        if protocol.strange:
+            self._once = now + _ONCE
+        stale = protocol.idle_since < self._distrusted
+        return protocol.should_close or stale or now < self._once
 
     def _send(self, call: Call, exchange: Exchange) -> None:
         """Raises: ValueError, aiohttp.ServerDisconnectedError."""
