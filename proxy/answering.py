@@ -57,9 +57,9 @@ class Answering:
         self._unwell(self.head.status)
         place.node.outstanding.begun(self._freeze, place.elsewhere)
 
-    def streams(self, begun: bytes | None) -> None:
-        """It comes token by token. `begun`: its first bytes, where they are here."""
-        self._stream, self._next = True, begun
+    def begins(self, begun: bytes | None, *, stream: bool) -> None:
+        """`begun`: its first bytes, where they are here. `stream`: it comes token by token."""
+        self._stream, self._next = stream, begun
         if begun is not None:
             self._begun()
 

@@ -122,9 +122,9 @@ class Fleet:
         Where a node cannot be reached, breaks off before its first byte, or answers that it is
         unwell, others are asked, each once. What is not `repeatable`, an upload that was begun or
         an operation that may not be done twice, goes to another node only where the first never saw
-        it; what is `sticky` only where the first gave no answer at all. Of a `stream` the first
-        byte is the first of its body: engines send the head before they have computed anything, and
-        where another node could be asked it waits here for what follows.
+        it; what is `sticky` only where the first gave no answer at all. The first byte is the first
+        of the body: engines send a head before they have computed anything, and where another node
+        could be asked it waits here for what follows. `stream`: it comes token by token.
 
         Raises: NoNodeError, UpstreamError (the last node's, or kind `overload`).
         """
@@ -151,14 +151,14 @@ class Fleet:
     async def _sent(
         self, place: Place, errand: _Errand, rest: Wish
     ) -> tuple[UpstreamResponse, bytes | None]:
-        """Its answer; of a stream that another node could still give, its first bytes too. Where
+        """Its answer; of one that another node could still give, its first bytes too. Where
         the `rest` has no node that is well, it is waited for whatever its probes say."""
         calls, movable = place.node.outstanding, errand.repeatable and not rest.sticky
         allowed = calls.pace.allowed(place.route.ahead) if errand.stream else inf
         async with calls.waited_for(partial(self._gate.hopeful, rest), allowed):
             response = await self._answered(place.node, errand)
             calls.heard += 1
-            held = errand.stream and movable and rest.nodes and response.head.status < 300
+            held = movable and rest.nodes and response.head.status < 300
             return response, await first(response) if held else None
 
     async def _answered(self, node: Node, errand: _Errand) -> UpstreamResponse:
@@ -196,8 +196,7 @@ class Fleet:
         if head.status == 429 or (head.status in _RESTING and head.get("retry-after")):
             place.rest(pause(head, self._clock.now()))
         answer = Answering(response, place, asked, self._clock, self._emit)
-        if errand.stream:
-            answer.streams(begun)
+        answer.begins(begun, stream=errand.stream)
         return answer
 
     async def _further(

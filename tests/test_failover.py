@@ -242,12 +242,13 @@ def streaming(*pieces: Piece) -> Answer:
     return Answer(pieces, headers=EVENTS)
 
 
+@pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("kind", ["cut", "protocol"])
-async def test_a_stream_that_breaks_off_before_its_first_byte_goes_to_another_node(
-    kind: str,
+async def test_what_breaks_off_before_its_first_byte_goes_to_another_node(
+    kind: str, stream: bool
 ) -> None:
     yard = Yard(FakeUpstream(streaming(failing(kind))), FakeUpstream(streaming(b"data: 1\n\n")))
-    answer = await yard.send(stream=True)
+    answer = await yard.send(stream=stream)
 
     assert (answer.node, answer.why.reason) == ("b", "failover")
     assert await read(answer) == b"data: 1\n\n"
@@ -265,14 +266,12 @@ async def test_a_stream_that_breaks_off_after_its_first_byte_does_not() -> None:
     assert yard.calls() == [1, 0]
 
 
-@pytest.mark.parametrize(
-    "asked", [{"stream": False}, {"repeatable": False}, {"sticky": True}, {"model": None}]
-)
+@pytest.mark.parametrize("asked", [{"repeatable": False}, {"sticky": True}])
 async def test_what_may_not_move_has_its_head_at_once(asked: dict[str, Any]) -> None:
     """So has the stream of the only node, or of the last that may be asked."""
     door = asyncio.Event()
     yard = Yard(FakeUpstream(streaming(door, b"ok")), FakeUpstream(OK))
-    answer = await yard.send(**{"stream": asked.get("model", "m") is not None, **asked})
+    answer = await yard.send(stream=True, **asked)
     door.set()
 
     assert await read(answer) == b"ok"
