@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from proxy.core.coding import CodingError, decoded, decoder
@@ -25,13 +26,13 @@ Held = TypeVar("Held", bound="bytes | Body")
 _MOST = 1 << 27
 """Bytes that an encoded answer may grow to, where it has to be decoded."""
 
+_BOUNDARIES = (b"\n\n", b"\r\r", b"\r\n\r\n")
+
 _WHOLE = 1 << 24
 """Bytes of an answer that are held until it is whole; a larger one is passed on as it arrives."""
 
 _CODED = frozenset(("content-encoding", "content-length"))
 _LENGTH = frozenset(("content-length",))
-
-_BOUNDARIES = (b"\n\n", b"\r\r", b"\r\n\r\n")
 
 COUNTED = (Endpoint.CHAT, Endpoint.COMPLETIONS)
 """Endpoints whose streams carry usage only where it was asked for."""
@@ -90,10 +91,12 @@ class Events:
         return rest if self._filter is None else self._filter.feed(rest) + self._filter.finish()
 
     def _farewell(self, message: str) -> bytes:
-        # An event that was cut in the middle is closed first: glued to it, ours would be lost.
-        # The filter lets whole events out only.
-        broken = self._filter is None and not self._tail.endswith(_BOUNDARIES)
-        return (b"\n\n" if broken and self._tail else b"") + failure(
+        # An event that was cut in the middle is closed, or ours would be lost, glued to it; under
+        # a name that has no client take it for what it was to become. The filter lets whole events
+        # out only.
+        broken = self._filter is None and self._tail and not self._tail.endswith(_BOUNDARIES)
+        line = b"" if self._tail.endswith((b"\n", b"\r")) else b"\n"
+        return (line + b"event: error\n\n" if broken else b"") + failure(
             self._endpoint, message, "upstream_error"
         )
 
@@ -161,6 +164,19 @@ class _Arriving(NamedTuple):
         codings = filter(None, map(str.strip, self.coding.split(","))) if self.coding else ()
         return all(coding in self.request.codings for coding in codings)
 
+    @property
+    def _ends_in_doubt(self) -> bool:
+        """Whether a good answer says nowhere how long it is: then it ends like one that is cut."""
+        unframed = not (self.head.get("content-length") or self.head.get("transfer-encoding"))
+        return unframed and self.head.status == 200 and self.readable
+
+    def _is_json(self, whole: bytes) -> bool:
+        try:
+            json.loads(_decoded(self.coding, whole))
+        except (ValueError, RecursionError):
+            return False
+        return True
+
     async def in_other_form(self, shape: Form) -> tuple[Head, bytes]:
         """The whole answer in the form that is wanted. Raises: UnlikeError."""
         whole = await held(self.body, _MOST)
@@ -185,6 +201,8 @@ class _Arriving(NamedTuple):
     async def as_json(self) -> tuple[Head, bytes | Body]:
         taken = self.taken
         whole = await held(self.body, _WHOLE if taken else _MOST, blank=True)
+        if isinstance(whole, bytes) and self._ends_in_doubt and not self._is_json(whole):
+            raise UpstreamError("", "cut", "the upstream's answer ended early")
         if taken or not self.readable or not isinstance(whole, bytes):
             return self.as_it_is(whole)
         return self._plain(), _decoded(self.coding, whole)

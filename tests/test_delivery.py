@@ -215,7 +215,7 @@ async def test_an_encoded_answer_that_breaks_off_is_the_upstreams_failure(
     asked: dict[str, Any],
 ) -> None:
     door = asyncio.Event()
-    stage = Stage(zipped(said("hi", door=door), cut=9))
+    stage = Stage(zipped(said("hi", ("transfer-encoding", "chunked"), door=door), cut=9))
     first = stage.asking(PLAIN, TAKES_GZIP)
     await settle()
     second = stage.asking(asked)
@@ -260,6 +260,24 @@ async def test_an_event_cut_in_the_middle_does_not_swallow_the_error() -> None:
     last = seen.removesuffix(b"\n\n").split(b"\n\n")[-1]
 
     assert orjson.loads(last.removeprefix(b"data: "))["error"]["code"] == "upstream_error"
+
+
+async def test_an_event_cut_in_the_middle_is_not_taken_for_what_it_was_to_become() -> None:
+    stage = Stage(streaming((b'data: {"a":1}\n\n', b"event: message_stop\ndata: ", broken())))
+    seen = await read_to_the_cut(await stage.ask(METERED))
+
+    assert b"event: message_stop\ndata: \nevent: error\n\n" in seen
+
+
+@pytest.mark.parametrize("half", [b'{"choices": [{"mess', b""])
+async def test_json_that_ends_too_soon_is_no_answer_where_nothing_says_how_long_it_is(
+    half: bytes,
+) -> None:
+    """Its end looks like that of a connection whose node died."""
+    with pytest.raises(RefusedError) as refused:
+        await Stage(Answer((half,), headers=JSON)).ask(PLAIN)
+
+    assert refused.value.status == 502
 
 
 async def test_a_stream_that_broke_off_is_not_kept() -> None:
