@@ -149,10 +149,12 @@ async def test_what_is_yet_to_be_computed_there_is_weighed() -> None:
 
 async def test_a_call_counts_as_load_until_its_first_byte() -> None:
     door = asyncio.Event()
-    fleet = depot(2, Answer((b"o", door, b"k")))
-    answer = await fleet.send(turns(long("a")))
+    fleet = depot(2, Answer((door, b"o", b"k")))
+    sending = asyncio.create_task(fleet.send(turns(long("a"))))
+    await settle()
     before = sum(fleet.queued())
-    await anext(answer)
+    door.set()
+    answer = await sending
     after = sum(fleet.queued())
     await answer.aclose()
 
