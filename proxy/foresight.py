@@ -6,10 +6,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from proxy.adapters.ledger import Ledger
+from proxy.adapters.pages.savings import Savings as SharedSavings
 from proxy.adapters.redis.spending import Spending
-from proxy.adapters.savings import Savings as SharedSavings
 from proxy.adapters.schedules import Schedules
-from proxy.core.prefix import Prompt, prompt
 from proxy.core.purse import DAY, MINUTE, Allowance, Purse
 from proxy.core.savings import Savings
 from proxy.environment import disk_path
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from proxy.company import Company
     from proxy.core.context import Hints
+    from proxy.core.prefix import Prompt
     from proxy.core.providers import Providers
     from proxy.core.purse import Budget, Common
     from proxy.core.request import Request
@@ -43,16 +43,13 @@ def warming(
     storage: Storage,
     fleet: Fleet,
     providers: Providers,
+    prompted: Prompted,
     emit: Emit,
 ) -> Warmer:
-    """One worker's. The company must have been joined."""
+    """One worker's. The company must have been joined. `prompted`: as for `Origin`."""
     config, settings, clock = site.config, site.config.warming, site.clock
-
-    def prompted(body: bytes, request: Request, hints: Hints) -> Prompt | None:
-        return prompt(body, request, rules, hints)
-
-    how = providers, prompted, _allowance(site, storage), emit
-    shadows = _shadows(site, rules, company, fleet, *how)
+    allowance = _allowance(site, storage)
+    shadows = _shadows(site, rules, company, fleet, providers, prompted, allowance, emit)
     return Warmer(
         shadows,
         rules,

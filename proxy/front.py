@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from proxy.adapters.buckets import Buckets
 from proxy.adapters.calendars import Calendars
 from proxy.adapters.door.arrival import Limits
 from proxy.adapters.door.door import Door
 from proxy.adapters.door.lane import Lane
+from proxy.adapters.pages.buckets import Buckets
 from proxy.adapters.redis.buckets import Buckets as FleetBuckets
 from proxy.adapters.tunnel import Tunnel
 from proxy.company import Company
@@ -43,10 +43,14 @@ from proxy.strain import Strain
 if TYPE_CHECKING:
     from aiohttp import web
 
+    from proxy.core.context import Hints
+    from proxy.core.prefix import Prompt
+    from proxy.core.request import Request
     from proxy.core.rules import Rules
     from proxy.ports import Emit
     from proxy.sharing import Sharing
     from proxy.storage import Loop
+    from proxy.warmer import Warmer
 
 
 _MARKS: Final = 65536
@@ -83,7 +87,8 @@ class Front:
         self.loops: list[Loop] = [plan.calendars.run, *nodes.loops]
         self._quotas = self._limited()
         self._unkept = Marks(_MARKS, self._clock, float(self._config.cache.uncacheable_ttl))
-        self.warmer = warming(plan.site, plan.rules, company, storage, self.fleet, providers, emit)
+        self._links = Links()
+        self.warmer = self._warming(providers)
         self.loops.append(self.warmer.run)
         self._origin = self._asked()
 
@@ -99,6 +104,22 @@ class Front:
                 syncs.append(Buckets(path, clock=clock).sync)
             self.loops.append(partial(quotas.run, *syncs))
         return quotas
+
+    def _warming(self, providers: Providers) -> Warmer:
+        return warming(
+            self._plan.site,
+            self._plan.rules,
+            self._company,
+            self._storage,
+            self.fleet,
+            providers,
+            self._prompted,
+            self._emit,
+        )
+
+    def _prompted(self, body: bytes, request: Request, hints: Hints) -> Prompt | None:
+        """What of a body nodes may have computed before: of a request's, and of what is warmed."""
+        return prompt(body, request, self._plan.rules, hints, self._links)
 
     def _asked(self) -> Origin:
         cache, clock, emit = self._config.cache, self._clock, self._emit
@@ -119,13 +140,12 @@ class Front:
             meaning=self._company.meaning,
             renewed=self._company.renewed,
         )
-        rules, links = self._plan.rules, Links()
         return Origin(
             self.fleet,
             keeper,
             self._quotas,
-            prompted=lambda body, request, hints: prompt(body, request, rules, hints, links),
-            stripped=rules.control_names,
+            prompted=self._prompted,
+            stripped=self._plan.rules.control_names,
             warmer=self.warmer,
             clock=clock,
             emit=emit,

@@ -90,6 +90,17 @@ class FakeStore:
         return self.data.pop(key, None) is not None
 
 
+class AwayStore(FakeStore):
+    """One that cannot be read at times."""
+
+    away = False
+
+    async def get(self, key: Key, now: float) -> Stored | None:
+        if self.away:
+            raise StoreError("away", "no answer in time")
+        return await super().get(key, now)
+
+
 class BrokenStore:
     """A Store that can do nothing, and counts how often it was asked."""
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from proxy.adapters.buckets import Buckets
 from proxy.adapters.clock import SystemClock
+from proxy.adapters.pages.buckets import Buckets
 from proxy.core.bucket import Spent
 from proxy.ports import StoreError
 from tests.fakes import FakeClock

@@ -12,14 +12,13 @@ from proxy.core.entry import Key
 from proxy.core.events import MeaningJudged, MeaningLooked, TierFailed, TierLooked, TierTurned
 from proxy.core.near import Action
 from proxy.meaning import Meaning
-from proxy.ports import StoreError
 from tests import answers
 from tests.asking import K2, chat, configured
-from tests.fakes import JSON, Answer, FakeSemantic, FakeStore, settle
+from tests.fakes import JSON, Answer, AwayStore, FakeSemantic, FakeStore, settle
 from tests.staged import STREAM, Stage, said, streaming
 
 if TYPE_CHECKING:
-    from proxy.core.entry import Stored
+    pass
 
 COMPARING = configured("[semantic]\nmode = 'on'")
 CALL = {"id": "c1", "type": "function", "function": {"name": "pay", "arguments": "{}"}}
@@ -212,17 +211,6 @@ async def test_a_judge_is_asked_behind_the_answer_for_the_next_time() -> None:
 
     assert here.calls == 2
     assert semantic.compared == [("refund please", "a", "")]
-
-
-class AwayStore(FakeStore):
-    """One that cannot be read at times."""
-
-    away = False
-
-    async def get(self, key: Key, now: float) -> Stored | None:
-        if self.away:
-            raise StoreError("away", "no answer in time")
-        return await super().get(key, now)
 
 
 class Deaf:

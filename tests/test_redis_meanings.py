@@ -9,28 +9,16 @@ import pytest
 from proxy.adapters.redis.meanings import Meanings
 from proxy.core.entry import Question
 from proxy.ports import StoreError
-from tests.fakes import FakeClock, FakeStore
+from tests.fakes import AwayStore, FakeClock, FakeStore
 from tests.scripted import PREFIX, Direct
 from tests.stored import NOW, alias, entry, key
 
 if TYPE_CHECKING:
     import redis as driver
 
-    from proxy.core.entry import Key, Stored
 
 KEYS, LESSONS = f"{PREFIX}{{meaning}}:k", f"{PREFIX}{{meaning}}:l"
 ASKED = Question(key("scope"), "how do I get a refund")
-
-
-class Away(FakeStore):
-    """A store that cannot be read for a while."""
-
-    away = True
-
-    async def get(self, key: Key, now: float) -> Stored | None:
-        if self.away:
-            raise StoreError("redis", "away")
-        return await super().get(key, now)
 
 
 class Machine:
@@ -73,7 +61,8 @@ async def test_who_begins_anew_hears_what_it_told_itself_once(client: driver.Red
 
 
 async def test_what_could_not_be_read_to_the_end_is_heard_again(client: driver.Redis) -> None:
-    away = Away()
+    away = AwayStore()
+    away.away = True
     here, there = Machine(client, away, "a"), Machine(client, away, "b")
     await here.meanings.stored(key("one"))
     await here.meanings.learnt(b"a lesson")

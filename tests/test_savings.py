@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.adapters.savings import Savings
+from proxy.adapters.pages.savings import Savings
 from proxy.core.chain import Boundary
 from proxy.core.events import WarmUsed
 from tests.fakes import FakeUpstream

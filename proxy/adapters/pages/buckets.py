@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
-import mmap
-import os
 import struct
 from typing import TYPE_CHECKING, Final
 
 from blake3 import blake3
 
+from proxy.adapters.pages.page import Page
 from proxy.core import bucket
 from proxy.core.bucket import Bucket
 from proxy.ports import StoreError
@@ -38,13 +36,8 @@ class Buckets:
         monotonic. `slots`: a power of two, the same for all. Raises: OSError."""
         self._clock = clock
         self._groups = slots // _WAYS
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            os.truncate(self._file, slots * _SLOT.size)
-            self._page = mmap.mmap(self._file, slots * _SLOT.size)
-        except OSError:
-            os.close(self._file)
-            raise
+        self._shared = Page(path, slots * _SLOT.size)
+        self._page = self._shared.held
 
     async def sync(self, spent: Mapping[bytes, Spent]) -> dict[bytes, float]:
         """Take what was spent; what is in those buckets now. Those that it did not get to are left
@@ -62,20 +55,14 @@ class Buckets:
         return levels
 
     def _all_taken(self, spent: Mapping[bytes, Spent]) -> dict[bytes, float]:
-        # A worker may be stopped in the middle, and nobody waits for it.
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise StoreError("buckets", "busy") from error
-        try:
+        with self._shared.alone() as alone:
+            if not alone:
+                raise StoreError("buckets", "busy")
             return {name: self._taken(name, one) for name, one in spent.items()}
-        finally:
-            fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def close(self) -> None:
         """Let go of the file."""
-        self._page.close()
-        os.close(self._file)
+        self._shared.close()
 
     def _taken(self, name: bytes, spent: Spent) -> float:
         now, digest = self._clock.mono(), blake3(name).digest(16)

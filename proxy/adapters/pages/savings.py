@@ -3,17 +3,15 @@ machine warmed them, and whichever is asked."""
 
 from __future__ import annotations
 
-import fcntl
-import mmap
-import os
 import struct
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from blake3 import blake3
 
+from proxy.adapters.pages.page import Page
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from proxy.core.chain import Boundary
@@ -31,18 +29,13 @@ class Savings:
     def __init__(self, path: Path, *, slots: int = 1 << 14) -> None:
         """`path`: a file, made if need be. Raises: OSError."""
         self._slots = slots
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            os.truncate(self._file, slots * _SLOT.size)
-            self._page = mmap.mmap(self._file, slots * _SLOT.size)
-        except OSError:
-            os.close(self._file)
-            raise
+        self._shared = Page(path, slots * _SLOT.size)
+        self._page = self._shared.held
 
     def await_(self, node: str, digest: bytes, tokens: int) -> None:
         """A node was made to compute so many tokens, up to that boundary."""
         name = digest + _digest(node)
-        with self._alone() as alone:
+        with self._shared.alone() as alone:
             if alone:
                 _SLOT.pack_into(self._page, self._place(name), digest, name[16:], tokens)
 
@@ -60,7 +53,7 @@ class Savings:
 
     def _taken(self, place: int, name: bytes) -> int:
         """0: another worker was quicker, or is writing just now."""
-        with self._alone() as alone:
+        with self._shared.alone() as alone:
             if not alone or self._page[place : place + _NAME] != name:
                 return 0
             tokens: int = _SLOT.unpack_from(self._page, place)[2]
@@ -70,19 +63,6 @@ class Savings:
     def _place(self, name: bytes) -> int:
         mixed = int.from_bytes(name[:8], "little") ^ int.from_bytes(name[16:], "little")
         return mixed % self._slots * _SLOT.size
-
-    @contextmanager
-    def _alone(self) -> Iterator[bool]:
-        """Whether this worker is; one that was stopped in the middle is not waited for."""
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def __repr__(self) -> str:
         return f"<Savings of {self._slots} at most>"
