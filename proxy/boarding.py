@@ -43,10 +43,10 @@ async def aboard(
     try:
         return await board(reader, lookup, joined=joined, beaten=beaten), reader
     except UpstreamError as error:
-        if error.kind != "gone":
+        if error.kind != "gone" and not (joined and error.broke_off):
             raise
-    # The worker that was followed died in the middle of a stream, of which this request has passed
-    # nothing on yet: its successor's answer is as good.
+    # The worker that was followed died, or the answer to another request broke off, and nothing of
+    # it was passed on yet: the next answer is as good. All who wait share that one as well.
     reader, joined = join()
     return await board(reader, lookup, joined=joined, beaten=beaten), reader
 

@@ -64,6 +64,12 @@ class UpstreamError(Exception):
         self.retry_after = retry_after
         """Seconds after which asking again makes sense; 0: nobody knows."""
 
+    @property
+    def broke_off(self) -> bool:
+        """Whether an answer had begun. To who only waited for it beside another it says nothing: a
+        call of its own may end well."""
+        return self.kind in ("cut", "frozen", "protocol", "gone")
+
 
 class Body(Protocol):
     """Bytes that are still arriving."""

@@ -144,7 +144,7 @@ class Sharing:
     async def _copy(self, upstream: Followed, flight: Flight) -> bool:
         """Whether the owner's flight was read to its end; False: none of it was passed on."""
         # Events are passed on as they come. Anything else is held until it is whole: should the
-        # owner die, its successor's answer can still be given.
+        # owner die, or its upstream's answer break off, the next owner's can still be given.
         held: list[bytes] = []
         room = 0 if form(upstream.head) == "events" else flight.limit
         try:
@@ -154,7 +154,7 @@ class Sharing:
                 if room < 0:  # an answer too large to be held is risked
                     await _passed(held, upstream, flight)
         except UpstreamError as error:
-            if flight.head is not None or error.kind != "gone":
+            if flight.head is not None or not error.broke_off:
                 raise
             return False
         finally:

@@ -15,7 +15,18 @@ from proxy.core.receive import raw_key
 from tests import answers
 from tests.asking import K2, RULES, arrival, chat, configured
 from tests.fakes import JSON, Answer, BrokenStore, FakeStore, settle
-from tests.staged import METERED, STREAM, TTL, Stage, broken, failed, said, streamed, streaming
+from tests.staged import (
+    METERED,
+    STREAM,
+    TTL,
+    Got,
+    Stage,
+    broken,
+    failed,
+    said,
+    streamed,
+    streaming,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -228,6 +239,46 @@ async def test_an_upstream_that_gives_no_answer(kind: str, status: int) -> None:
 
     assert refused.value.status == status
     assert await (await stage.ask()).text() == "well again"
+
+
+async def beside(stage: Stage, door: asyncio.Event, size: int) -> list[Got | BaseException]:
+    """What becomes of so many equal requests that came before the first one's answer."""
+    asking = []
+    for _ in range(size):
+        asking.append(stage.asking())
+        await settle()
+    door.set()
+    return await asyncio.gather(*asking, return_exceptions=True)
+
+
+@pytest.mark.parametrize("kind", ["cut", "frozen", "protocol"])
+async def test_who_waited_beside_an_answer_that_broke_off_is_given_the_next(kind: str) -> None:
+    """Without the cache each would have asked for itself; here all others share one more call."""
+    door = asyncio.Event()
+    stage = Stage(Answer((b'{"half', broken(kind)), door=door), said("whole"))
+    first, *rest = await beside(stage, door, 4)
+
+    assert isinstance(first, RefusedError)
+    assert [await got.text() for got in rest if isinstance(got, Got)] == ["whole"] * 3
+    assert stage.calls == 2
+
+
+async def test_answers_that_break_off_are_not_waited_for_again_and_again() -> None:
+    door = asyncio.Event()
+    stage = Stage(*[Answer((b'{"half', broken()), door=door)] * 2, said("too late"))
+    got = await beside(stage, door, 4)
+
+    assert [isinstance(one, RefusedError) and one.status for one in got] == [502] * 4
+    assert stage.calls == 2
+
+
+async def test_nobody_asks_again_because_another_was_refused_a_connection() -> None:
+    """The nodes have been tried: each more call would be tried in vain."""
+    stage = Stage(broken("connect"), said("too late"))
+    got = await asyncio.gather(*[stage.asking() for _ in range(4)], return_exceptions=True)
+
+    assert [isinstance(one, RefusedError) and one.status for one in got] == [502] * 4
+    assert stage.calls == 1
 
 
 @pytest.mark.parametrize("status", [401, 403, 408, 409, 429, 500, 503])

@@ -233,13 +233,25 @@ async def test_an_owner_that_had_no_room_is_replaced_by_one_that_may_have() -> N
     assert await reading == b"own"
 
 
-async def test_an_error_in_the_middle_of_the_owners_answer_is_the_followers() -> None:
-    worker = Worker(Answer((b"one ", broken("cut"))))
+async def test_an_error_in_the_middle_of_the_owners_stream_is_the_followers() -> None:
+    worker = Worker(events(b"one ", broken("cut")))
 
     with pytest.raises(UpstreamError) as failed:
         await worker.reading()
     assert failed.value.kind == "cut"
     assert (worker.peers.following, len(worker.flown)) == (0, 0)
+
+
+@pytest.mark.parametrize("kind", ["cut", "frozen"])
+async def test_where_the_owners_json_breaks_off_the_next_owners_is_read(kind: str) -> None:
+    """Nothing of it was passed on, and a call for this worker's clients may end well."""
+    worker = Worker(Answer((b"one ", broken(kind))), led=0.05)
+    reading = worker.reading()
+    await settle()
+    await worker.spend(0.3)
+
+    assert await reading == b"own"
+    assert (worker.peers.following, len(worker.flown)) == (0, 1)
 
 
 @pytest.mark.parametrize(
