@@ -24,52 +24,10 @@ _BODILESS: Final = frozenset((204, 304))
 _REASONS: Final = {status.value: status.phrase for status in HTTPStatus}
 
 
-class Reply(web.StreamResponse):
-    """A response that arrives in pieces. It writes its head itself: aiohttp would add Server,
-    Date and Content-Type to what the upstream said."""
-
-    def __init__(self, head: Head, lines: str) -> None:
-        """`lines`: further header lines, each with its end."""
-        super().__init__(status=head.status, reason=head.reason or None)
-        self._given = head
-        self._lines = lines
-
-    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
-        """Send the head: with the first piece of the body, or in this turn of the loop if there is
-        none yet. The body follows, in chunks if its length is not in the head."""
-        if self.prepared:
-            return self._payload_writer
-        writer = self._payload_writer = cast("StreamWriter", request.writer)
-        length, framing, most = self._given.get("content-length") or "", "", None
-        self._keep_alive = request.keep_alive
-        if _bodiless(request, self.status):
-            most = 0
-        elif length.isdigit():
-            most = int(length)
-        elif request.version >= HttpVersion11:
-            framing = "transfer-encoding: chunked\r\n"
-        else:
-            self._keep_alive = False
-        lines = f"{_spelled(self._given.headers)}{self._lines}{framing}"
-        new = request.version >= HttpVersion11
-        # Where aiohttp keeps a head, until it has something to send with it.
-        writer._headers_buf = _start(self._given, lines, new=new, keep=self._keep_alive)
-        asyncio.get_running_loop().call_soon(_begin, writer)
-        writer.length = most
-        if framing:
-            writer.enable_chunking()
-        return writer
-
-
-def _begin(writer: AbstractStreamWriter) -> None:
-    """Send the head, if it is not out yet."""
-    with suppress(ClientConnectionResetError):  # whoever writes the body will notice
-        writer.send_headers()
-
-
 class _Sent(web.StreamResponse):
-    """A response that is out already: all that aiohttp may learn of it is whether the connection
-    stays. Without the base's attributes, which take longer to make than a head."""
+    """A response that is out already, since aiohttp would add Server, Date and Content-Type to what
+    the upstream said: all that it may learn of it is whether the connection stays. Without the
+    base's attributes, which take longer to make than a head."""
 
     def __init__(self, *, keep_alive: bool) -> None:
         self._keep_alive = keep_alive
@@ -83,21 +41,20 @@ _CLOSING: Final = _Sent(keep_alive=False)
 async def send(request: web.BaseRequest, response: Response) -> web.StreamResponse:
     """Bring a response to its client, close its body and end its report."""
     body, sent, complete = response.body, 0, False
-    reply: web.StreamResponse = _KEPT if request.keep_alive else _CLOSING
+    writer, stays = request.writer, request.keep_alive
     try:
         if isinstance(body, bytes):
-            await request.writer.write(_whole(request, response, body))
+            await writer.write(_whole(request, response, body))
             sent = len(body)
         else:
-            reply = Reply(response.head, response.lines)
-            await reply.prepare(request)
+            stays = _open(request, response)
             async for chunk in body:
-                await reply.write(chunk)
+                await writer.write(chunk)
                 sent += len(chunk)
-            await reply.write_eof()
+            await writer.write_eof()
         complete = True
     except BaseException as error:
-        _begin(request.writer)  # else an error of ours would leave in this response's framing
+        _begin(writer)  # else an error of ours would leave in this response's framing
         if not isinstance(error, UpstreamError):
             raise
         # Closed without the last chunk, or short of the length: the client sees a cut.
@@ -110,7 +67,36 @@ async def send(request: web.BaseRequest, response: Response) -> web.StreamRespon
         # told of the first.
         end = partial(response.report.end, sent, complete=complete)
         asyncio.get_running_loop().call_soon(end)
-    return reply
+    return _KEPT if stays else _CLOSING
+
+
+def _open(request: web.BaseRequest, response: Response) -> bool:
+    """Send the head of a response that arrives in pieces: with the first piece, or in this turn of
+    the loop if there is none yet. The body follows, in chunks if its length is not in the head.
+    Whether the connection stays."""
+    head, writer = response.head, cast("StreamWriter", request.writer)
+    new, stays = request.version >= HttpVersion11, request.keep_alive
+    length, framing = head.get("content-length") or "", ""
+    if _bodiless(request, head.status):
+        writer.length = 0
+    elif length.isdigit():
+        writer.length = int(length)
+    elif new:
+        writer.enable_chunking()
+        framing = "transfer-encoding: chunked\r\n"
+    else:
+        stays = False
+    lines = f"{_spelled(head.headers)}{response.lines}{framing}"
+    # Where aiohttp keeps a head, until it has something to send with it.
+    writer._headers_buf = _start(head, lines, new=new, keep=stays)
+    asyncio.get_running_loop().call_soon(_begin, writer)
+    return stays
+
+
+def _begin(writer: AbstractStreamWriter) -> None:
+    """Send the head, if it is not out yet."""
+    with suppress(ClientConnectionResetError):  # whoever writes the body will notice
+        writer.send_headers()
 
 
 def replayed(response: Response, body: bytes) -> bytes:
