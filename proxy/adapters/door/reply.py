@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, cast
 
@@ -53,6 +53,9 @@ async def send(request: web.BaseRequest, response: Response) -> web.StreamRespon
                 sent += len(chunk)
             await writer.write_eof()
         complete = True
+        # Of a crowd that waits for one answer, the last shall not wait for what is done after the
+        # first one's: telling of it, and turning to its connection's next request.
+        await asyncio.sleep(0)
     except BaseException as error:
         _begin(writer)  # else an error of ours would leave in this response's framing
         if not isinstance(error, UpstreamError):
@@ -63,10 +66,7 @@ async def send(request: web.BaseRequest, response: Response) -> web.StreamRespon
     finally:
         if not isinstance(body, bytes):
             await body.aclose()
-        # A turn later: of a crowd that waits for one answer, the last shall not wait for what is
-        # told of the first.
-        end = partial(response.report.end, sent, complete=complete)
-        asyncio.get_running_loop().call_soon(end)
+        response.report.end(sent, complete=complete)
     return _KEPT if stays else _CLOSING
 
 
