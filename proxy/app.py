@@ -24,7 +24,7 @@ from proxy.company import Company
 from proxy.comparing import compared, installed
 from proxy.core.providers import Providers
 from proxy.core.rules import exchanges, rules
-from proxy.environment import admin_token, credential, peer_secret
+from proxy.environment import admin_token, complete, peer_secret
 from proxy.flights import Flights
 from proxy.front import Front, Plan
 from proxy.nodes import listening
@@ -93,8 +93,7 @@ def _others(config: Config, environ: Mapping[str, str]) -> Iterator[Callable[[],
     yield from tier_checks(config, environ)
     yield partial(Providers, config)
     yield partial(Schedules, config.warming, environ, SystemClock(), lambda event: None)
-    for table in config.upstream:
-        yield partial(credential, table, environ)
+    yield partial(complete, config, environ)
 
 
 def _checked(config: Config, environ: Mapping[str, str], clock: Clock) -> tuple[Rules, Calendars]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qs
+
+import msgspec
 
 from proxy.config import Config, ConfigError, UnsetError, load
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from proxy.config import Upstream
 
@@ -28,16 +31,47 @@ def disk_path(config: Config, environment: Mapping[str, str]) -> Path | None:
     return Path(config.cache.disk.path or f"{caches}/hotprefix").expanduser()
 
 
-def credential(table: Upstream, environment: Mapping[str, str]) -> str | None:
-    """What a node is sent instead of the client's credential; None: nothing else.
+def unset(config: Config, environment: Mapping[str, str]) -> Iterator[UnsetError]:
+    """An error for each setting that names a variable which is not there."""
+    for where, variable in _named(config, "", "$"):
+        if not environment.get(variable):
+            yield UnsetError(f"the variable {variable} is not set - at `{where}`")
 
-    Raises ConfigError.
-    """
-    if not table.key_env:
-        return None
-    if not (value := environment.get(table.key_env)):
-        raise UnsetError(f"the variable {table.key_env} is not set - at upstream {table.name!r}")
-    return value
+
+def complete(config: Config, environment: Mapping[str, str]) -> None:
+    """Whether all variables that the settings name are there. Raises UnsetError."""
+    for error in unset(config, environment):
+        raise error
+
+
+def _named(value: object, name: str, where: str) -> Iterator[tuple[str, str]]:
+    """The settings that name a variable, each with that."""
+    if isinstance(value, msgspec.Struct):
+        for below in value.__struct_fields__:
+            yield from _named(getattr(value, below), below, f"{where}.{below}")
+    elif isinstance(value, tuple):
+        for i, one in enumerate(value):
+            yield from _named(one, name, f"{where}[{i}]")
+    elif isinstance(value, str) and (variable := variable_in(name, value)):
+        yield where, variable
+
+
+def variable_in(name: str, value: str) -> str:
+    """The variable that a setting of this name and value names; empty: none."""
+    match name:
+        case "key" | "old_keys":
+            return value.partition("env:")[2] if value.startswith("env:") else ""
+        case "embedder":
+            query = value.partition("#")[0].partition("?")[2]
+            return parse_qs(query).get("key_env", [""])[0]
+        case _:
+            return value if name.endswith("_env") else ""
+
+
+def credential(table: Upstream, environment: Mapping[str, str]) -> str | None:
+    """What a node is sent instead of the client's credential, once all is `complete`; None:
+    nothing else."""
+    return environment[table.key_env] if table.key_env else None
 
 
 def admin_token(config: Config, environment: Mapping[str, str]) -> str | None:

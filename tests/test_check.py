@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import signal
 import subprocess
 import sys
@@ -12,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from proxy.cli import check, demo, serve
-from proxy.config import parse
+from proxy.config import Config, parse
 from tests.test_config import EXAMPLE, uncommented
+from tests.test_layout import settings
 
 FULL = uncommented(EXAMPLE.read_text(encoding="utf-8"))
 
@@ -34,11 +36,12 @@ def command(*argv: str) -> int:
 
 
 def test_what_is_printed_loads_as_the_same_settings(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "full.toml"
     odd = 'namespace = "a \\"quoted\\" \\\\ \\u007f 名"'
     path.write_text(FULL.replace('namespace = ""', odd, 1).replace('ttl = "1h"', "ttl = 90.25"))
+    monkeypatch.setenv("SUPPORT_KEY", "sk-support")
     code = command("check", str(path))
     printed = capsys.readouterr().out
 
@@ -183,25 +186,64 @@ def test_what_cannot_be_used_is_one_line_with_the_setting_and_without_secrets(
     assert "same\n" not in said.err
 
 
-UNSET = (
-    '[admin]\ntoken_env = "GONE"\n[peers]\nsecret_env = "GONE"\n'
-    '[cache.redis]\nurl = "redis://host"\npassword_env = "GONE"\n'
-    '[cache.encryption]\nkey = "env:GONE"\n'
-    '[[upstream]]\nname = "u"\nurl = "http://127.0.0.1:1/v1"\nkey_env = "GONE"\n'
-    '[[tenant]]\nname = "a"\nkey_env = "GONE"\n'
-)
+NODE = '[[upstream]]\nname = "u"\nurl = "http://127.0.0.1:1/v1"\n'
+UNSET = {
+    "$.server.partition_key_env": '[server]\npartition_key_env = "GONE"',
+    "$.admin.token_env": '[admin]\ntoken_env = "GONE"',
+    "$.upstream[0].key_env": f'{NODE}key_env = "GONE"',
+    "$.cache.redis.password_env": '[cache.redis]\nurl = "redis://host"\npassword_env = "GONE"',
+    "$.cache.encryption.key": '[cache.encryption]\nkey = "env:GONE"',
+    "$.cache.encryption.old_keys[0]": (
+        '[cache.encryption]\nkey = "env:MASTER"\nold_keys = ["env:GONE"]'
+    ),
+    "$.semantic.embedder": '[semantic]\nembedder = "http://a/v1?model=m&key_env=GONE#x"',
+    "$.semantic.judge.key_env": '[semantic.judge]\nkey_env = "GONE"',
+    "$.warming.schedule[0].key_env": (
+        '[[warming.schedule]]\ncron = "* * * * *"\nfile = "x"\nkey_env = "GONE"'
+    ),
+    "$.peers.secret_env": '[peers]\nsecret_env = "GONE"',
+    "$.tenant[0].key_env": '[[tenant]]\nname = "a"\nkey_env = "GONE"',
+    "$.tenant[0].upstream_key_env": (
+        '[[tenant]]\nname = "a"\nkey_env = "MASTER"\nupstream_key_env = "GONE"'
+    ),
+}
 
 
-def test_variables_that_only_the_gateway_has_are_no_mistake_in_a_check(
+@pytest.mark.parametrize("where", UNSET)
+def test_a_variable_that_is_not_there_is_told_by_a_check_and_ends_serve(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.setenv("MASTER", "00" * 32)
+    path = tmp_path / "a.toml"
+    path.write_text(UNSET[where] if "[[upstream]]" in UNSET[where] else f"{UNSET[where]}\n{NODE}")
+
+    checked, said = command("check", str(path)), capsys.readouterr()
+    served, ended = command("serve", "--config", str(path)), capsys.readouterr()
+
+    assert checked == 1
+    assert said.err == f"hotprefix: {path}: the variable GONE is not set - at `{where}`\n"
+    assert parse(said.out) == parse(path.read_text())
+    assert served == 2
+    assert f"the variable GONE is not set - at `{where}`" in ended.err
+
+
+def test_every_setting_that_names_a_variable_is_among_those() -> None:
+    tried = {re.sub(r"\[\d+\]", "", where).removeprefix("$.") for where in UNSET}
+
+    assert {".".join(one) for one in settings(Config) if one[1].endswith("_env")} <= tried
+
+
+def test_all_variables_that_are_not_there_are_told_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "a.toml"
-    path.write_text(UNSET)
+    path.write_text(f'{NODE}key_env = "GONE"\n[[tenant]]\nname = "a"\nkey_env = "LOST"\n')
 
-    assert command("check", str(path)) == 0
-    assert capsys.readouterr().out.count("# not set") == 6
-    assert command("serve", "--config", str(path)) == 2
-    assert "GONE is not set" in capsys.readouterr().err
+    assert command("check", str(path)) == 1
+
+    told = capsys.readouterr()
+    assert ["GONE" in told.err, "LOST" in told.err, told.err.count("\n")] == [True, True, 2]
+    assert told.out.count("# not set") == 2
 
 
 @pytest.mark.parametrize(

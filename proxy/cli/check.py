@@ -17,6 +17,7 @@ from proxy.adapters.clock import SystemClock
 from proxy.adapters.redis.url import masked
 from proxy.config import Config, ConfigError, UnsetError, load
 from proxy.core.rules import exchanges
+from proxy.environment import unset, variable_in
 from proxy.quantity import Duration, Size
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the effective settings as TOML; 2 and one line on standard error for a bad file."""
+    """Print the effective settings as TOML. 2 and one line on standard error for a bad file; 1 and
+    a line for each variable that it names and this environment lacks: `serve` would end there."""
     try:
         config = load(args.file)
         _tried(config, os.environ)
@@ -45,7 +47,10 @@ def run(args: argparse.Namespace) -> int:
         print(f"hotprefix: {error}", file=sys.stderr)
         return 2
     print("\n".join(effective(config, os.environ)))
-    return 0
+    lacking = [str(error) for error in unset(config, os.environ)]
+    for told in lacking:
+        print(f"hotprefix: {args.file}: {told}", file=sys.stderr)
+    return 1 if lacking else 0
 
 
 def _tried(config: Config, environment: Mapping[str, str]) -> None:
@@ -54,7 +59,7 @@ def _tried(config: Config, environment: Mapping[str, str]) -> None:
     from proxy.app import checks
 
     for check in checks(config, environment):
-        with suppress(UnsetError):  # the gateway's environment may have it, and it is remarked
+        with suppress(UnsetError):  # each of them is told once the file is known to be good
             check()
 
 
@@ -89,8 +94,7 @@ def _is_nested(value: object) -> bool:
 def _remark(name: str, value: object, environment: Mapping[str, str]) -> str:
     if not isinstance(value, str):
         return ""
-    variable = value if name.endswith("_env") else value.partition("env:")[2] * (name == "key")
-    if not variable:
+    if not (variable := variable_in(name, value)):
         return ""
     return "  # set" if environment.get(variable) else "  # not set"
 
