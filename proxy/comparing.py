@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def installed(config: Config, found: Callable[[str], object] = find_spec) -> None:
     """Whether the extra of the embedder is there, if it is wanted. Raises: ConfigError."""
     if config.semantic.mode != "off" and (said := missing(config.semantic.embedder, found)):
-        raise ConfigError(f"{said} - at `$.semantic.embedder`")
+        raise ConfigError(f"{said} - at `semantic.embedder`")
 
 
 def compared(config: Config, environ: Mapping[str, str]) -> Settings:

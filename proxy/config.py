@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
+from proxy.mistake import mistake, shown
 from proxy.quantity import Duration, Size, Timeout, seconds, size
 
 if TYPE_CHECKING:
@@ -29,7 +30,20 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 Profile = Literal["none", "prose", "fold"]
-_ENDPOINT = r"^(tcp://([^:/@\s*]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}|ipc://\S+)?$"
+
+
+def _words(pattern: str, meaning: str) -> msgspec.Meta:
+    """What a text has to match, and what is told where it does not: no pattern."""
+    return msgspec.Meta(pattern=pattern, description=meaning)
+
+
+_ENDPOINT = _words(
+    r"^(tcp://([^:/@\s*]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}|ipc://\S+)?$",
+    "tcp://host:port with the host's own name or address, or ipc:///path",
+)
+_METRICS = _words(
+    r"^((https?://[^/?#\s]+)?/[^#\s]*)?$", 'a path such as "/metrics", or a URL with a path'
+)
 
 
 class Server(_Table, frozen=True):
@@ -77,19 +91,21 @@ class Upstream(_Table, frozen=True):
     """Ask for `stream_options.include_usage` on every stream, so that one entry serves all."""
     weight: Annotated[float, msgspec.Meta(gt=0.0, le=100.0)] = 1.0
     """How fast it computes prompts, beside the others."""
-    probe: Annotated[str, msgspec.Meta(pattern="^(auto|/.*)?$")] = "auto"
+    probe: Annotated[str, _words("^(auto|/.*)?$", 'a path such as "/health", "auto" or ""')] = (
+        "auto"
+    )
     """The path that is asked each second whether the node lives, where several nodes are there;
     auto: /health of nodes by http, none of those by https; empty: none."""
     frozen_timeout: Duration = Duration(10)
     """How long nothing may come of a node, no answer to a probe either, until the answers that it
     has begun are ended, where another could be asked; 0: `idle_timeout` alone ends them."""
-    metrics: Annotated[str, msgspec.Meta(pattern=r"^((https?://[^/?#\s]+)?/[^#\s]*)?$")] = ""
+    metrics: Annotated[str, _METRICS] = ""
     """Where its engine tells in Prometheus text how many requests it has, such as /metrics: a path
     on its host, or a URL. Asked each second; empty: it is not asked."""
-    events: Annotated[str, msgspec.Meta(pattern=_ENDPOINT)] = ""
+    events: Annotated[str, _ENDPOINT] = ""
     """Where its engine publishes what becomes of its cache's blocks, over ZeroMQ: tcp://host:port
     or ipc:///path; empty: it is not listened to."""
-    events_replay: Annotated[str, msgspec.Meta(pattern=_ENDPOINT)] = ""
+    events_replay: Annotated[str, _ENDPOINT] = ""
     """Where it can be asked for events that were missed; empty: nowhere."""
     events_topic: str = ""
     """Of the events that are taken, the beginning of their topic; empty: all."""
@@ -165,7 +181,7 @@ class Rule(_Table, frozen=True):
 class Memory(_Table, frozen=True):
     max_bytes: Size = Size(268435456)
     ttl: Duration = Duration(300)
-    memo_entries: int = 16384
+    memo_entries: Annotated[int, msgspec.Meta(ge=0)] = 16384
     """How many request spellings are recognized by their bytes alone."""
 
 
@@ -183,7 +199,7 @@ class Redis(_Table, frozen=True):
     """Of every operation, waiting for a connection included."""
     max_connections: Annotated[int, msgspec.Meta(ge=1)] = 16
     """Of each worker, to each server."""
-    prefix: Annotated[str, msgspec.Meta(min_length=1, pattern="^[^{}]*$")] = "hotprefix:"
+    prefix: Annotated[str, _words("^[^{}]+$", "text without { and }")] = "hotprefix:"
     """Of the name of every key."""
     ca_file: str = ""
     """Certificates that a rediss:// server is checked against; empty: the system's."""
@@ -486,11 +502,13 @@ def _value(kind: type, value: Any) -> Any:
 def parse(text: str) -> Config:
     """The settings in a TOML text. Raises ConfigError, naming the setting."""
     try:
-        config = msgspec.convert(tomllib.loads(text), Config, dec_hook=_value)
+        given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"not TOML: {error}") from error
+    try:
+        config = msgspec.convert(given, Config, dec_hook=_value)
     except msgspec.ValidationError as error:
-        raise ConfigError(str(error)) from error
+        raise ConfigError(mistake(error, given, Config)) from error
     _check(config)
     return config
 
@@ -510,25 +528,32 @@ def _check(config: Config) -> None:
     names = [node.name for node in config.upstream]
     for i, node in enumerate(config.upstream):
         if not re.fullmatch(r"https?://[^/?#]+(/[^?#]*)?", node.url):
-            raise ConfigError(f"expected an http(s) URL without query - at `$.upstream[{i}].url`")
+            what = 'expected a URL without query, such as "https://api.openai.com/v1"'
+            raise ConfigError(f"{what}, got {shown(node.url)} - at `upstream[{i}].url`")
         if node.events_replay and not node.events:
-            raise ConfigError(f"expected where they come from - at `$.upstream[{i}].events`")
+            raise ConfigError(
+                f"expected an address, as `events_replay` is set - at `upstream[{i}].events`"
+            )
         for name, url in (("events", node.events), ("events_replay", node.events_replay)):
             if url.startswith("tcp:") and not 0 < int(url.rpartition(":")[2]) < 65536:
-                raise ConfigError(f"expected a port - at `$.upstream[{i}].{name}`")
+                what = f"expected a port from 1 to 65535, got {shown(url)}"
+                raise ConfigError(f"{what} - at `upstream[{i}].{name}`")
         if names.count(node.name) > 1:
-            raise ConfigError(f"name {node.name!r} is used twice - at `$.upstream[{i}].name`")
-    patterns = [(f"cache.mask[{i}]", m.pattern) for i, m in enumerate(config.cache.mask)]
+            what = f"expected a name of its own, got {shown(node.name)} twice"
+            raise ConfigError(f"{what} - at `upstream[{i}].name`")
+    patterns = [(f"cache.mask[{i}].pattern", m.pattern) for i, m in enumerate(config.cache.mask)]
     patterns += [(f"cache.rule[{i}].text", r.text) for i, r in enumerate(config.cache.rule)]
     for where, pattern in patterns:
         try:
             re.compile(pattern)
         except re.error as error:
-            raise ConfigError(f"not a regular expression: {error} - at `$.{where}`") from error
+            what = f"expected a regular expression, got {shown(pattern)}: {error}"
+            raise ConfigError(f"{what} - at `{where}`") from error
     _check_ports(config)
     _check_semantic(config)
     if config.admin.host not in ("127.0.0.1", "::1", "localhost") and not config.admin.token_env:
-        raise ConfigError("a token is required off loopback - at `$.admin.token_env`")
+        what = "expected the name of a variable with a token, as `admin.host` is not loopback"
+        raise ConfigError(f"{what} - at `admin.token_env`")
 
 
 _EMBEDDER = re.compile(r"use|e5|sentence-transformers:.+|(http:)?https?://[^/?#]+.*|")
@@ -538,22 +563,28 @@ def _check_semantic(config: Config) -> None:
     semantic, judge = config.semantic, config.semantic.judge
     if not _EMBEDDER.fullmatch(semantic.embedder):
         known = "use, e5, sentence-transformers:MODEL or an http(s) URL"
-        raise ConfigError(f"expected {known} - at `$.semantic.embedder`")
-    if judge.mode != "off" and not (re.match("https?://", judge.url) and judge.model):
-        raise ConfigError("a judge needs a URL and a model - at `$.semantic.judge`")
+        given = shown(semantic.embedder)
+        raise ConfigError(f"expected {known}, got {given} - at `semantic.embedder`")
+    if judge.mode != "off" and not re.match("https?://", judge.url):
+        raise ConfigError(f"expected a URL, got {shown(judge.url)} - at `semantic.judge.url`")
+    if judge.mode != "off" and not judge.model:
+        raise ConfigError("expected the judge's model - at `semantic.judge.model`")
     if semantic.index and not semantic.index.startswith(("redis://", "rediss://", "unix://")):
-        raise ConfigError("expected the URL of a Redis - at `$.semantic.index`")
+        what = "expected the URL of a Redis, such as redis://host:6379/0"
+        raise ConfigError(f"{what}, got {shown(semantic.index)} - at `semantic.index`")
     if semantic.index and config.cache.encryption.key:
-        raise ConfigError("vectors lie there unencrypted - at `$.semantic.index`")
+        raise ConfigError("expected none, as vectors are not encrypted there - at `semantic.index`")
 
 
 def _check_ports(config: Config) -> None:
     """Two that listen on one port share it, and each gets some of the other's connections."""
     server, admin, first = config.server.port, config.admin.port, config.peers.port
     if server and server == admin:
-        raise ConfigError("expected another port than the server's - at `$.admin.port`")
+        raise ConfigError(
+            f"expected another port than `server.port`, got {admin} - at `admin.port`"
+        )
     if first and config.peers.secret_env:
         taken = range(first, first + config.server.workers)
         if taken.stop > 65536 or server in taken or admin in taken:
             what = f"expected {config.server.workers} free ports from {first} on"
-            raise ConfigError(f"{what} - at `$.peers.port`")
+            raise ConfigError(f"{what} - at `peers.port`")

@@ -33,7 +33,7 @@ def disk_path(config: Config, environment: Mapping[str, str]) -> Path | None:
 
 def unset(config: Config, environment: Mapping[str, str]) -> Iterator[UnsetError]:
     """An error for each setting that names a variable which is not there."""
-    for where, variable in _named(config, "", "$"):
+    for where, variable in _named(config, "", ""):
         if not environment.get(variable):
             yield UnsetError(f"the variable {variable} is not set - at `{where}`")
 
@@ -48,7 +48,7 @@ def _named(value: object, name: str, where: str) -> Iterator[tuple[str, str]]:
     """The settings that name a variable, each with that."""
     if isinstance(value, msgspec.Struct):
         for below in value.__struct_fields__:
-            yield from _named(getattr(value, below), below, f"{where}.{below}")
+            yield from _named(getattr(value, below), below, f"{where}.{below}" if where else below)
     elif isinstance(value, tuple):
         for i, one in enumerate(value):
             yield from _named(one, name, f"{where}[{i}]")
@@ -100,9 +100,12 @@ def peer_secret(config: Config, environment: Mapping[str, str]) -> bytes | None:
         return None
     if len(secret) < _SHORTEST:
         what = f"expected at least {_SHORTEST} random characters in {peers.secret_env}"
-        raise ConfigError(f"{what} - at `$.peers.secret_env`")
+        raise ConfigError(f"{what} - at `peers.secret_env`")
     if peers.host in ("0.0.0.0", "::", "") and not peers.advertise:
-        raise ConfigError("others cannot reach this host by that name - at `$.peers.advertise`")
+        what = (
+            f"expected the name by which others reach this host, since it listens on {peers.host!r}"
+        )
+        raise ConfigError(f"{what} - at `peers.advertise`")
     return secret.encode("utf-8", "surrogateescape")
 
 
@@ -113,5 +116,5 @@ def _value(variable: str, environment: Mapping[str, str], where: str) -> str | N
     if not variable:
         return None
     if not (value := environment.get(variable)):
-        raise UnsetError(f"the variable {variable} is not set - at `$.{where}`")
+        raise UnsetError(f"the variable {variable} is not set - at `{where}`")
     return value

@@ -33,7 +33,7 @@ def listening(config: Config) -> None:
     for i, table in enumerate(config.upstream):
         if table.events and importlib.util.find_spec("zmq") is None:
             what = "it needs the extra `events`: pip install 'hotprefix[events]'"
-            raise ConfigError(f"{what} - at `$.upstream[{i}].events`")
+            raise ConfigError(f"{what} - at `upstream[{i}].events`")
 
 
 class Nodes:

@@ -396,5 +396,5 @@ def test_without_the_extra_it_says_what_is_missing(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "zmq", None)
     listening(parse(NODE.replace("events", "events_topic")))
 
-    with pytest.raises(ConfigError, match=r"hotprefix\[events\].*\$\.upstream\[0\]\.events"):
+    with pytest.raises(ConfigError, match=r"hotprefix\[events\].*`upstream\[0\]\.events"):
         listening(parse(NODE))

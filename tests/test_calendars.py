@@ -53,12 +53,12 @@ def test_an_exchange_that_knows_its_holidays_for_some_years_only_closes_daily_af
 
 
 def test_an_exchange_that_does_not_exist_is_named_with_its_setting() -> None:
-    named = {"XNYS": "$.cache.calendars[0]", "NOPE": "$.cache.rule[3].calendar"}
+    named = {"XNYS": "cache.calendars[0]", "NOPE": "cache.rule[3].calendar"}
     with pytest.raises(ConfigError) as caught:
         closings(named, at("2026-07-01"))
 
     assert "'NOPE'" in str(caught.value)
-    assert "`$.cache.rule[3].calendar`" in str(caught.value)
+    assert "`cache.rule[3].calendar`" in str(caught.value)
 
 
 def test_a_package_that_is_missing_is_named_with_what_installs_it(
@@ -66,7 +66,7 @@ def test_a_package_that_is_missing_is_named_with_what_installs_it(
 ) -> None:
     broken(tmp_path, monkeypatch, "raise ModuleNotFoundError('exchange_calendars')")
     with pytest.raises(ConfigError, match="pip install exchange_calendars"):
-        closings({"XNYS": "$.cache.calendars[0]"}, at("2026-07-01"))
+        closings({"XNYS": "cache.calendars[0]"}, at("2026-07-01"))
 
 
 def test_a_package_that_fails_is_an_error_with_its_own_words(
@@ -74,7 +74,7 @@ def test_a_package_that_fails_is_an_error_with_its_own_words(
 ) -> None:
     broken(tmp_path, monkeypatch, "raise RuntimeError('out of sorts')")
     with pytest.raises(ConfigError, match=r"RuntimeError: out of sorts$"):
-        closings({"XNYS": "$.cache.calendars[0]"}, at("2026-07-01"))
+        closings({"XNYS": "cache.calendars[0]"}, at("2026-07-01"))
 
 
 def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:

@@ -73,7 +73,7 @@ def test_an_embedder_whose_extra_is_missing_is_an_error_at_the_start(embedder: s
     config = Config(semantic=Semantic(mode="on", embedder=embedder))
 
     extra = embedder.partition(":")[0]
-    said = rf"pip install 'hotprefix\[{extra}\]'.* - at `\$\.semantic\.embedder`"
+    said = rf"pip install 'hotprefix\[{extra}\]'.* - at `semantic\.embedder`"
     with pytest.raises(ConfigError, match=said):
         installed(config, lambda package: None)
 

@@ -101,7 +101,7 @@ def test_a_schedule_that_makes_no_sense_is_an_error_that_names_it(
 
 
 def test_a_key_that_is_not_set_is_an_error() -> None:
-    with pytest.raises(UnsetError, match=r"KEY is not set - at `\$.warming.schedule\[0\].key_env`"):
+    with pytest.raises(UnsetError, match=r"KEY is not set - at `warming.schedule\[0\].key_env`"):
         Desk(KEY="")
 
 
@@ -143,7 +143,7 @@ async def test_a_file_that_cannot_be_read_is_told_each_time(
     [
         (
             None,
-            r"morning\.jsonl: FileNotFoundError, not read - at `\$\.warming\.schedule\[0\]\.file`",
+            r"morning\.jsonl: FileNotFoundError, not read - at `warming\.schedule\[0\]\.file`",
         ),
         ("{}\nno\nnot either\n", r"morning\.jsonl: 2 lines are no requests"),
         ('{"model": "m", "messages": []}\n', ""),

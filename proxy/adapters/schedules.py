@@ -90,7 +90,7 @@ def readable(settings: Warming) -> None:
     """Whether all of it can be read now. Raises: ConfigError."""
     for i, one in unread(settings):
         told = f"{one.lines} lines are no requests" if one.lines else f"{one.error}, not read"
-        raise ConfigError(f"{one.file}: {told} - at `$.warming.schedule[{i}].file`")
+        raise ConfigError(f"{one.file}: {told} - at `warming.schedule[{i}].file`")
 
 
 def zone(settings: Warming) -> tzinfo:
@@ -101,7 +101,7 @@ def zone(settings: Warming) -> tzinfo:
         return ZoneInfo(settings.timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         told = f"expected a time zone such as UTC or Asia/Shanghai, got {settings.timezone!r}"
-        raise ConfigError(f"{told} - at `$.warming.timezone`") from error
+        raise ConfigError(f"{told} - at `warming.timezone`") from error
 
 
 def _next(table: Schedule, index: int, now: datetime) -> datetime | None:
@@ -109,14 +109,15 @@ def _next(table: Schedule, index: int, now: datetime) -> datetime | None:
     try:
         return next(CronSim(table.cron, now), None)
     except CronSimError as error:
-        where = f"$.warming.schedule[{index}].cron"
-        raise ConfigError(f"not a cron expression: {error} - at `{where}`") from error
+        where = f"warming.schedule[{index}].cron"
+        told = f"expected a cron expression such as '55 7 * * 1-5', got {table.cron!r}: {error}"
+        raise ConfigError(f"{told} - at `{where}`") from error
 
 
 def _key(table: Schedule, index: int, environ: Mapping[str, str]) -> str:
     if not table.key_env:
         return ""
     if not (value := environ.get(table.key_env)):
-        where = f"$.warming.schedule[{index}].key_env"
+        where = f"warming.schedule[{index}].key_env"
         raise UnsetError(f"the variable {table.key_env} is not set - at `{where}`")
     return value

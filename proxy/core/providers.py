@@ -10,6 +10,7 @@ import msgspec
 
 from proxy.config import ConfigError
 from proxy.config import Provider as Table
+from proxy.mistake import one_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,8 +111,7 @@ class Providers:
             if name == "auto":
                 name = _named(upstream, self._tables)
             elif name not in known:
-                told = f"expected auto or one of {', '.join(sorted(known))}, got {name!r}"
-                raise ConfigError(f"{told} - at `$.upstream[{i}].provider`")
+                raise ConfigError(f"{one_of((*known, 'auto'), name)} - at `upstream[{i}].provider`")
             self._names[upstream.name] = name
 
     def rule(self, node: str, model: str) -> Rule:

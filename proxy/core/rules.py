@@ -18,6 +18,7 @@ from proxy.core.headers import CREDENTIALS
 from proxy.core.normalize import Normalizer, normalizer
 from proxy.core.quota import Quota
 from proxy.core.tenant import Caller, Known
+from proxy.mistake import one_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,13 +125,13 @@ def rules(config: Config, secrets: Mapping[str, str]) -> Rules:
 def exchanges(config: Config) -> dict[str, str]:
     """The exchanges that are named, each with the setting that names it."""
     cache = config.cache
-    named = [(name, f"$.cache.calendars[{i}]") for i, name in enumerate(cache.calendars)]
-    ruled = [(rule.calendar, f"$.cache.rule[{i}].calendar") for i, rule in enumerate(cache.rule)]
+    named = [(name, f"cache.calendars[{i}]") for i, name in enumerate(cache.calendars)]
+    ruled = [(rule.calendar, f"cache.rule[{i}].calendar") for i, rule in enumerate(cache.rule)]
     return {name: where for name, where in (*ruled, *named) if name}
 
 
 def _secret(variable: str, secrets: Mapping[str, str]) -> bytes:
-    material = _value(variable, secrets, "$.server.partition_key_env") if variable else ""
+    material = _value(variable, secrets, "server.partition_key_env") if variable else ""
     return blake3(material.encode(), derive_key_context="hotprefix tenant partition 1").digest()
 
 
@@ -158,18 +159,19 @@ def _models(tables: tuple[Model, ...]) -> dict[str, Served]:
 def _tenants(config: Config, secret: bytes, secrets: Mapping[str, str]) -> tuple[Known, ...]:
     known: dict[bytes, Known] = {}
     for i, table in enumerate(config.tenant):
-        where = f"$.tenant[{i}]"
+        where = f"tenant[{i}]"
         for j, control in enumerate(table.controls):
             if control not in (*controls.FIELDS, "*"):
-                raise ConfigError(
-                    f"expected a control, got {control!r} - at `{where}.controls[{j}]`"
-                )
+                told = one_of((*controls.FIELDS, "*"), control)
+                raise ConfigError(f"{told} - at `{where}.controls[{j}]`")
         credential = None
         if table.upstream_key_env:
             credential = _value(table.upstream_key_env, secrets, f"{where}.upstream_key_env")
         digest = tenant.digest(secret, _value(table.key_env, secrets, f"{where}.key_env"))
         if digest in known:
-            raise ConfigError(f"another tenant has the same key - at `{where}.key_env`")
+            raise ConfigError(
+                f"expected a key of its own, another tenant has the same - at `{where}.key_env`"
+            )
         caller = Caller(
             tenant=tenant.shared(secret, table.name),
             name=table.name,
@@ -190,8 +192,10 @@ def _quota(tables: tuple[Table, ...], index: int) -> Quota:
     for setting in ("requests_per_minute", "tokens_per_minute"):
         given = {limit for table in same if (limit := getattr(table, setting))}
         if len(given) > 1:
-            where = f"$.tenant[{index}].{setting}"
-            raise ConfigError(f"another table of this tenant has another limit - at `{where}`")
+            where = f"tenant[{index}].{setting}"
+            raise ConfigError(
+                f"expected one limit, another table of this tenant has another - at `{where}`"
+            )
         limits.append(max(given, default=0))
     return Quota(*limits)
 

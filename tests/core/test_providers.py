@@ -50,7 +50,7 @@ def test_an_engine_behind_https_is_named() -> None:
 
 
 def test_a_provider_that_nobody_knows_is_an_error_that_names_the_setting() -> None:
-    with pytest.raises(ConfigError, match=r"expected auto or one of .*anthropic.*upstream\[0\]"):
+    with pytest.raises(ConfigError, match=r"did you mean \"anthropic\".*upstream\[0\]"):
         providers(provider="antropic")
 
 

@@ -76,9 +76,9 @@ def test_each_exchange_is_known_with_the_setting_that_names_it() -> None:
     )
 
     assert exchanges(parse(text)) == {
-        "XLON": "$.cache.rule[1].calendar",
-        "XNYS": "$.cache.calendars[1]",
-        "XHKG": "$.cache.calendars[0]",
+        "XLON": "cache.rule[1].calendar",
+        "XNYS": "cache.calendars[1]",
+        "XHKG": "cache.calendars[0]",
     }
     assert configured(text).exchanges == {"XLON", "XNYS", "XHKG"}
     assert RULES.exchanges == frozenset()
@@ -87,11 +87,11 @@ def test_each_exchange_is_known_with_the_setting_that_names_it() -> None:
 @pytest.mark.parametrize(
     ("text", "secrets", "where"),
     [
-        ('[server]\npartition_key_env = "KEY"', {}, "$.server.partition_key_env"),
-        (TENANT, {}, "$.tenant[0].key_env"),
-        (TENANT, {"BLUE": ""}, "$.tenant[0].key_env"),
-        (TENANT + 'upstream_key_env = "UP"', {"BLUE": "sesame"}, "$.tenant[0].upstream_key_env"),
-        (TENANT + TENANT.replace("blue", "red"), {"BLUE": "sesame"}, "$.tenant[1].key_env"),
+        ('[server]\npartition_key_env = "KEY"', {}, "server.partition_key_env"),
+        (TENANT, {}, "tenant[0].key_env"),
+        (TENANT, {"BLUE": ""}, "tenant[0].key_env"),
+        (TENANT + 'upstream_key_env = "UP"', {"BLUE": "sesame"}, "tenant[0].upstream_key_env"),
+        (TENANT + TENANT.replace("blue", "red"), {"BLUE": "sesame"}, "tenant[1].key_env"),
     ],
 )
 def test_a_secret_that_is_not_there_or_not_one_is_named(

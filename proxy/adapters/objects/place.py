@@ -18,6 +18,7 @@ from obstore.store import from_url
 
 from proxy.config import ConfigError
 from proxy.core import wire
+from proxy.mistake import shown
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -38,7 +39,7 @@ def checked(url: str) -> str:
     """The address, if it may be one. Raises: ConfigError."""
     if not _URL.fullmatch(url):
         expected = "expected s3://bucket/path, gs://, az:// or file:///path"
-        raise ConfigError(f"{expected} - at `$.cache.objects.url`")
+        raise ConfigError(f"{expected}, got {shown(url)} - at `cache.objects.url`")
     return url
 
 

@@ -55,8 +55,8 @@ class Pools:
             try:
                 self._tls["context"] = ssl.create_default_context(cafile=ca_file or None)
             except OSError as error:  # An SSLError is one: a file without certificates.
-                said = f"cannot be used: {error}"
-                raise ConfigError(f"{said} - at `$.cache.redis.ca_file`") from error
+                said = f"expected a file of certificates, got {ca_file!r}: {error}"
+                raise ConfigError(f"{said} - at `cache.redis.ca_file`") from error
 
     def settings(self, **more: Any) -> dict[str, Any]:
         """Of a connection to a server."""

@@ -119,4 +119,4 @@ def _database(url: str, kind: Kind, path: str) -> tuple[str, int]:
 
 
 def _wrong(url: str, expected: str) -> ConfigError:
-    return ConfigError(f"expected {expected}, got {masked(url)!r} - at `$.cache.redis.url`")
+    return ConfigError(f"expected {expected}, got {masked(url)!r} - at `cache.redis.url`")

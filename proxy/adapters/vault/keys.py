@@ -25,17 +25,19 @@ def wrappers(settings: Encryption, environ: Mapping[str, str]) -> tuple[Wrapper,
     """
     if not settings.key:
         if settings.old_keys:
-            raise ConfigError("old keys without a key - at `$.cache.encryption.key`")
+            raise ConfigError(
+                "expected a key, since there are `old_keys` - at `cache.encryption.key`"
+            )
         return ()
     old = [(name, f"old_keys[{i}]") for i, name in enumerate(settings.old_keys)]
     return tuple(_wrapper(name, environ, where) for name, where in [(settings.key, "key"), *old])
 
 
 def _wrapper(name: str, environ: Mapping[str, str], where: str) -> Wrapper:
-    at = f"at `$.cache.encryption.{where}`"
+    at = f"at `cache.encryption.{where}`"
     kind, _, rest = name.partition(":")
     if kind not in ("env", "file", "aws-kms") or not rest:
-        raise ConfigError(f"expected env:NAME, file:PATH or aws-kms:KEY - {at}")
+        raise ConfigError(f"expected env:NAME, file:PATH or aws-kms:KEY, not the key itself - {at}")
     if kind == "aws-kms":
         if not kms.installed():
             raise ConfigError(f"aws-kms needs `pip install boto3` - {at}")
@@ -43,7 +45,7 @@ def _wrapper(name: str, environ: Mapping[str, str], where: str) -> Wrapper:
     text = _from_file(rest, at) if kind == "file" else _from_environment(rest, environ, at)
     master = sealing.material(text)
     if master is None:
-        raise ConfigError(f"{kind}:{rest}: expected 32 bytes in base64 or hexadecimal - {at}")
+        raise ConfigError(f"expected 32 bytes in base64 or hexadecimal in {kind}:{rest} - {at}")
     return Local(master)
 
 
