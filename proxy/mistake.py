@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _STEP: Final = re.compile(r"\.(\w+)|\[(\d+)\]")
 _NAMED: Final = re.compile(r"^Object (contains unknown|missing required) field `(.*)`", re.DOTALL)
-_USER: Final = re.compile(r"(?<=://)[^/@]*(?=@)")
+_USER: Final = re.compile(r"(?<=://).*(?=@)", re.DOTALL)
 _QUERY: Final = re.compile(r"(?<=\?).*", re.DOTALL)
 _LONGEST: Final = 60
 """Characters of a value that are shown."""

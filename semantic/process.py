@@ -17,7 +17,7 @@ from semantic.budget import Budget
 from semantic.embed.batch import Batcher
 from semantic.embed.choose import REMOTE, embedder
 from semantic.embed.port import EmbedderError
-from semantic.embed.waiting import patient
+from semantic.embed.waiting import SETTING, patient
 from semantic.entry_policy import EntryPolicy
 from semantic.index.local import Local
 from semantic.kept import Kept
@@ -87,8 +87,8 @@ async def _embedder(spec: str, environ: Mapping[str, str]) -> Embedder:
         if spec.startswith(REMOTE):
             return await patient(partial(embedder, spec, environ), _say, asyncio.sleep)
         return await embedder(spec, environ)
-    except ValueError as error:
-        raise EmbedderError(str(error)) from error
+    except (ValueError, EmbedderError) as error:
+        raise EmbedderError(f"{error} - at `{SETTING}`") from error
 
 
 def _say(words: str) -> None:

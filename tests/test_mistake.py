@@ -174,6 +174,7 @@ def test_no_secret_of_a_url_is_told() -> None:
         told("[[upstream]]\nname = 'a'\nurl = 'https://me:hunter2@a/v1?key=hunter3'"),
         told(f"{node}metrics = 'ftp://me:hunter2@a/metrics?key=hunter3'"),
         told("[semantic]\nindex = 'http://me:hunter2@a/?key=hunter3'"),
+        told("[semantic]\nindex = 'http://me:hun/hunter2@hunter3@a'"),
     ]
 
     assert [one for one in said if "hunter" in one] == []

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -18,7 +20,7 @@ from semantic.embed.script import readable
 from semantic.vector import unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from semantic.vector import Vectors
 
@@ -39,13 +41,18 @@ class Place(NamedTuple):
     """0: as many as the model has."""
     key: str
 
+    @property
+    def shown(self) -> str:
+        """The address for who reads of it: without credentials and query."""
+        return _shown(self.url)
+
 
 def place(url: str, environ: Mapping[str, str]) -> Place:
     """`http(s)://HOST/v1/embeddings?model=NAME`, with `&dimensions=N` and `&key_env=VARIABLE`
     where wanted; the rest of the query is sent along. Raises: ValueError."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"expected the URL of an embeddings API, found {url!r}")
+        raise ValueError(f"expected the URL of an embeddings API, found {_shown(url)}")
     query = dict(parse_qsl(parts.query))
     model = query.pop("model", "")
     if not model:
@@ -59,6 +66,11 @@ def place(url: str, environ: Mapping[str, str]) -> Place:
         raise ValueError(f"the variable {variable} is not set")
     rest = urlunsplit(parts._replace(query=urlencode(query), fragment=""))
     return Place(rest, model, int(dimensions), key)
+
+
+def _shown(url: str) -> str:
+    # By hand: what is told most is what no URL can be made of. A password may have anything in it.
+    return re.sub("(?<=//).*@", "", re.split("[?#]", url)[0])
 
 
 class _Item(msgspec.Struct):
@@ -100,10 +112,12 @@ class Remote:
     async def open(self) -> None:
         """Find out what it can do. Raises: EmbedderError, also where it answers now, but not with
         what a text could be compared by."""
-        await trial.lives(self.embed)
-        self.languages = None if await trial.reads_chinese(self.embed) else frozenset({"en"})
-        self.batches = await trial.keeps_in_batches(self.embed)
-        self._longest = await trial.longest(self.embed)
+        with self._named():
+            await trial.lives(self._embedded)
+            chinese = await trial.reads_chinese(self._embedded)
+            self.languages = None if chinese else frozenset({"en"})
+            self.batches = await trial.keeps_in_batches(self._embedded)
+            self._longest = await trial.longest(self._embedded)
 
     def takes(self, text: str) -> bool:
         return readable(text, self.languages)
@@ -114,7 +128,18 @@ class Remote:
         return len(text) <= self._longest and size <= self._longest * _BYTES
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Raises: EmbedderError, which never has a text in it."""
+        """Raises: EmbedderError, which says where it is and never has a text in it."""
+        with self._named():
+            return await self._embedded(texts)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except EmbedderError as error:
+            raise EmbedderError(f"{self._where.shown} {error}") from error
+
+    async def _embedded(self, texts: Sequence[str]) -> Vectors:
         rows = _rows(await self._post(texts), len(texts))
         # The first answer says how long its vectors are.
         self.dimension = self.dimension or len(rows[0])
@@ -122,7 +147,7 @@ class Remote:
             with np.errstate(over="ignore"):  # what is too great is refused as infinite
                 return unit(np.array(rows, dtype=np.float32), self.dimension)
         except ValueError as error:
-            raise EmbedderError(f"{self.tag}: {error}") from error
+            raise EmbedderError(f"gave vectors that are none: {error}") from error
 
     async def aclose(self) -> None:
         await self._session.close()
@@ -137,15 +162,15 @@ class Remote:
             # A redirect would take texts and credential to where the operator did not send them.
             async with self._session.post(where.url, json=body, allow_redirects=False) as answer:
                 if answer.status != 200:
-                    raise EmbedderError(f"{self.tag} answered {answer.status}")
+                    raise EmbedderError(f"answered {answer.status}")
                 content = bytearray()
                 async for chunk in answer.content.iter_any():
                     content += chunk
                     if len(content) > _MOST:
-                        raise EmbedderError(f"{self.tag} answered more than {_MOST} bytes")
+                        raise EmbedderError(f"answered more than {_MOST} bytes")
                 return bytes(content)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise EmbedderError(f"{self.tag} failed: {type(error).__name__}") from error
+            raise EmbedderError(f"failed: {type(error).__name__}") from error
 
 
 def _rows(content: bytes, count: int) -> list[Sequence[float]]:
@@ -155,12 +180,12 @@ def _rows(content: bytes, count: int) -> list[Sequence[float]]:
         if any(item.index is not None for item in items):
             items.sort(key=lambda item: -1 if item.index is None else item.index)
             if [item.index for item in items] != list(range(count)):
-                raise EmbedderError("the embeddings do not belong to the texts")
+                raise EmbedderError("gave embeddings that do not belong to the texts")
         if len(items) != count:
-            raise EmbedderError(f"expected {count} embeddings, found {len(items)}")
+            raise EmbedderError(f"gave {len(items)} embeddings for {count} texts")
         return [_numbers(item.embedding) for item in items]
     except (msgspec.DecodeError, UnicodeDecodeError, binascii.Error, ValueError) as error:
-        raise EmbedderError("the answer is not one of an embeddings API") from error
+        raise EmbedderError("gave an answer that is not one of an embeddings API") from error
 
 
 def _numbers(embedding: list[float] | str) -> Sequence[float]:

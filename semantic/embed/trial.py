@@ -44,7 +44,7 @@ _LENGTHS: Final = (400, 200, 100)
 async def lives(embed: Embed) -> None:
     """Raises EmbedderError where different texts have the same vector."""
     if _alike(await embed(_TEXTS)):
-        raise EmbedderError("different texts get the same vector")
+        raise EmbedderError("gives different texts the same vector")
 
 
 async def reads_chinese(embed: Embed) -> bool:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 _FIRST: Final = 0.25
 """Seconds until the second attempt; each pause is twice the one before, up to `LONGEST`."""
 LONGEST: Final = 60.0
+SETTING: Final = "semantic.embedder"
+"""Where an operator says which embedder it is."""
 
 
 async def patient(
@@ -31,7 +33,7 @@ async def patient(
         except EmbedderError as error:
             if str(error) != told:
                 told = str(error)
-                say(f"the semantic process waits for its embedder: {told}")
+                say(f"the semantic process waits for its embedder: {told} - at `{SETTING}`")
         else:
             if told:
                 say("the semantic process has its embedder")

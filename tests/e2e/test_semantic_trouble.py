@@ -34,7 +34,8 @@ async def test_an_embedder_that_is_not_there_costs_nobody_an_answer(
     assert not [one for one in gateway.log() if one["event"] == "tier_failed"]
     assert not [one for one in gateway.log() if one["event"] == "worker_died"]
     assert gateway.stderr().count("waits for its embedder: ") == 1
-    assert gateway.stderr().count("ClientConnectorError\n") == 1
+    told = f"{where.partition('?')[0]} failed: ClientConnectorError - at `semantic.embedder`\n"
+    assert gateway.stderr().count(told) == 1
 
 
 async def test_what_was_stored_while_it_stood_still_is_found_afterwards(

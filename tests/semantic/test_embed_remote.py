@@ -125,7 +125,7 @@ async def test_each_text_gets_its_own_vector(server: TestServer, mood: str) -> N
         ("huge", "not finite"),
         ("fewer", "do not belong"),
         ("twice", "do not belong"),
-        ("unnumbered and fewer", "expected 2 embeddings, found 1"),
+        ("unnumbered and fewer", "1 embeddings for 2 texts"),
         ("broken", "answered 500"),
         ("text", "not one of an embeddings API"),
         ("away", "answered 307"),
@@ -233,8 +233,29 @@ async def test_another_address_model_or_dimension_is_another_tag() -> None:
         ("http:ftp://host/?model=m", "the URL"),
         ("http://host/?model=m&dimensions=few", "a number"),
         ("http://host/?model=m&key_env=NONE", "NONE is not set"),
+        ("http:ftp://me:hunter2@host/?key=hunter3", "found http:ftp://host/$"),
     ],
 )
 async def test_a_url_that_says_too_little_is_refused(wrong: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         await embedder(wrong, {})
+
+
+async def test_one_that_fails_is_told_with_its_address_and_without_what_is_secret(
+    server: TestServer,
+) -> None:
+    there = url(server, "broken").replace("http://", "http://me:hunter2@") + "&token=hunter3"
+    for where in (there, "http://me:hunter2@127.0.0.1:9/v1/embeddings?model=m&token=hunter3"):
+        address = where.replace("me:hunter2@", "").partition("?")[0]
+        with pytest.raises(EmbedderError) as caught:
+            await embedder(where, {})
+
+        assert str(caught.value).startswith((f"{address} answered 500", f"{address} failed: "))
+        assert "hunter" not in str(caught.value)
+
+
+async def test_what_is_no_embedder_behind_a_url_is_told_with_its_address(
+    server: TestServer,
+) -> None:
+    with pytest.raises(EmbedderError, match=r"^http://\S+ gives different texts the same vector$"):
+        await embedder(url(server, "constant"), {})

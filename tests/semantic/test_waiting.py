@@ -44,9 +44,9 @@ async def test_it_is_waited_for_and_each_change_told_once() -> None:
 
     waits = "the semantic process waits for its embedder: "
     assert server.said == [
-        f"{waits}no connection",
-        f"{waits}answered 503",
-        f"{waits}no connection",
+        f"{waits}no connection - at `semantic.embedder`",
+        f"{waits}answered 503 - at `semantic.embedder`",
+        f"{waits}no connection - at `semantic.embedder`",
         "the semantic process has its embedder",
     ]
 
