@@ -117,7 +117,10 @@ async def test_a_file_is_read_when_it_is_due(tmp_path: Path) -> None:
 
     assert [json.loads(one.body) for one in asked] == bodies
     assert all(("authorization", "Bearer sk-1") in one.headers for one in asked)
-    assert desk.events == [ScheduleUnread(str(file), "", 1)]
+    (told,) = desk.events
+    assert told == ScheduleUnread(
+        str(file), "", 1, 3, "not a request: JSON is malformed: invalid character (byte 4)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -143,9 +146,11 @@ async def test_a_file_that_cannot_be_read_is_told_each_time(
     [
         (
             None,
-            r"morning\.jsonl: FileNotFoundError, not read - at `warming\.schedule\[0\]\.file`",
+            r"morning\.jsonl: FileNotFoundError - at `warming\.schedule\[0\]\.file`",
         ),
-        ("{}\nno\nnot either\n", r"morning\.jsonl: 2 lines are no requests"),
+        ("{}\n\nno\n{}\n", r"morning\.jsonl, line 3: not a request: [\w ]+ - at"),
+        ("{}\nno\n\n[]\n", r"morning\.jsonl, line 2: not a request: [\w ]+ \(and 1 more\) - at"),
+        ('{"body": {}, "path": "/x"}\n', r"line 1: POST /x: no operation that has a prompt"),
         ('{"model": "m", "messages": []}\n', ""),
     ],
 )

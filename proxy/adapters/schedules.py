@@ -68,13 +68,15 @@ def _arrivals(file: str, key: str) -> tuple[list[Arrival], ScheduleUnread | None
         lines = Path(file).expanduser().read_bytes().splitlines()
     except (OSError, RuntimeError, ValueError) as error:  # a home that is none, a null byte
         return [], ScheduleUnread(file, type(error).__name__)
-    found, unread = [], 0
-    for line in filter(bytes.strip, lines):
+    found, wrong = [], []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
         try:
             found.append(recorded(line, key))
-        except RecordError:
-            unread += 1
-    return found, ScheduleUnread(file, "", unread) if unread else None
+        except RecordError as error:
+            wrong.append((number, str(error)))
+    return found, ScheduleUnread(file, "", len(wrong), *wrong[0]) if wrong else None
 
 
 def unread(settings: Warming) -> Iterator[tuple[int, ScheduleUnread]]:
@@ -89,8 +91,11 @@ def unread(settings: Warming) -> Iterator[tuple[int, ScheduleUnread]]:
 def readable(settings: Warming) -> None:
     """Whether all of it can be read now. Raises: ConfigError."""
     for i, one in unread(settings):
-        told = f"{one.lines} lines are no requests" if one.lines else f"{one.error}, not read"
-        raise ConfigError(f"{one.file}: {told} - at `warming.schedule[{i}].file`")
+        told = (
+            f"{one.file}, line {one.line}: {one.why}" if one.lines else f"{one.file}: {one.error}"
+        )
+        told += f" (and {one.lines - 1} more)" if one.lines > 1 else ""
+        raise ConfigError(f"{told} - at `warming.schedule[{i}].file`")
 
 
 def zone(settings: Warming) -> tzinfo:

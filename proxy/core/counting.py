@@ -122,7 +122,7 @@ def _warmed(event: Event) -> tuple[Change, ...]:
             )
         case events.WarmUsed(node, tokens):
             return (Count("warm_tokens_total", (node, "saved"), tokens),)
-        case events.ScheduleUnread(_, _, lines):
+        case events.ScheduleUnread(lines=lines):
             return (Count("warm_calls_total", ("", "unreadable"), max(1, lines)),)
         case _:
             counted = _counted(event)

@@ -249,6 +249,10 @@ class ScheduleUnread(msgspec.Struct, frozen=True, gc=False):
     """The class of the error; empty where the file could be read."""
     lines: int = 0
     """That are no requests."""
+    line: int = 0
+    """The number of the first of them, from 1 on."""
+    why: str = ""
+    """What is wrong with it."""
 
 
 class WarmUsed(msgspec.Struct, frozen=True, gc=False):

@@ -56,8 +56,9 @@ def notice(event: Event) -> Notice:
             told = {"event": "semantic_label", "kind": kind, "wrong": wrong}
             model, _, language = group.rpartition("/")
             told |= {"similarity": round(similarity, 4), "group": f"{_name(model)}/{language}"}
-        case events.ScheduleUnread(file, error, lines):
+        case events.ScheduleUnread(file, error, lines, line, why):
             told = {"event": "schedule_unread", "file": file, "error": error, "lines": lines}
+            told |= {"line": line, "why": why} if lines else {}
         case events.WorkersGaveUp(deaths):
             told = {"event": "workers_gave_up", "deaths": deaths}
         case _:

@@ -56,3 +56,10 @@ def test_a_group_whose_model_is_no_name_tells_no_more_than_its_language() -> Non
     told = notice(events.MeaningJudged("semantic", True, 0.9, "what my doctor said/en"))
 
     assert told["group"] == "?/en"
+
+
+def test_a_line_of_a_schedule_that_is_no_request_is_told_with_its_number() -> None:
+    told = notice(events.ScheduleUnread("f", "", 2, 7, "not a request"))
+
+    assert {"lines": 2, "line": 7, "why": "not a request"}.items() <= told.items()
+    assert "line" not in notice(events.ScheduleUnread("f", "OSError"))
