@@ -29,7 +29,7 @@ _EACH: Final = 0.5
 """Seconds for each answer of it: after a change of the embedder they wait for vectors, which may
 be made far away, and what comes too late makes it begin from the start."""
 
-_FIGURES: Final = ("labels", "errors", "bound", "closed")
+_FIGURES: Final = ("labels", "errors", "bound", "closed", "unopened")
 
 
 class Process(Protocol):
@@ -158,6 +158,7 @@ def _measured(
         for kind in ("canonical", "semantic")
         if f"{kind}_labels" in group
     ]
+    serving = [kind for kind in kinds if not kind["closed"] and not kind["unopened"]]
     return MeaningMeasured(
         entries=figures["entries"],
         vectors=figures["vectors"],
@@ -165,6 +166,7 @@ def _measured(
         bytes=figures["bytes"],
         labels=sum(kind["labels"] for kind in kinds),
         errors=sum(kind["errors"] for kind in kinds),
-        error_bound=max((kind["bound"] for kind in kinds if not kind["closed"]), default=0.0),
+        error_bound=max((kind["bound"] for kind in serving), default=0.0),
         closed=sum(kind["closed"] for kind in kinds),
+        unopened=sum(kind["unopened"] for kind in kinds),
     )

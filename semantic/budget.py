@@ -55,7 +55,7 @@ class Budget:
         self._ledger.kept(label.group, label.kind).learn(number, wrong=label.wrong)
 
     def state(self) -> dict[str, dict[str, float]]:
-        """For each group, figures for each kind: threshold, labels, errors, bound, closed."""
+        """See `Policy`."""
         return self._ledger.state()
 
     def dump(self) -> bytes:

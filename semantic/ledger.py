@@ -91,7 +91,7 @@ class Ledger:
         return tracks[kind]
 
     def state(self) -> dict[str, dict[str, float]]:
-        """For each group, figures for each kind: threshold, labels, errors, bound, closed."""
+        """As that of any policy."""
         return {
             group: {
                 f"{kind}_{figure}": value
@@ -160,10 +160,12 @@ class Ledger:
 
 def _figures(track: Track) -> dict[str, float]:
     labels, errors = track.figures()
+    shut = track.opened == STEPS
     return {
         "threshold": threshold(track.opened),
         "labels": labels,
         "errors": errors,
         "bound": upper(errors, labels),
-        "closed": float(track.opened == STEPS),
+        "closed": float(shut and errors > 0),
+        "unopened": float(shut and errors == 0),
     }

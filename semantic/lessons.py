@@ -180,7 +180,9 @@ class Lessons:
         """Whether nothing of a group and kind that it has labels of is served now."""
         groups = self.groups()
         return any(
-            groups.get(one.group, {}).get(f"{one.kind}_closed", 0.0) > 0.0 for one in lesson.labels
+            groups.get(one.group, {}).get(f"{one.kind}_{shut}", 0.0) > 0.0
+            for one in lesson.labels
+            for shut in ("closed", "unopened")
         )
 
     def dump(self) -> bytes:

@@ -34,7 +34,9 @@ class Policy(Protocol):
         ...
 
     def state(self) -> dict[str, dict[str, float]]:
-        """For each group, figures for each kind: threshold, labels, errors, bound, closed."""
+        """For each group, figures for each kind: threshold, labels, errors, bound, and whether none
+        is served: closed, as wrong labels weigh more than the right ones do, or unopened, as none
+        was wrong, but too few were compared."""
         ...
 
     def dump(self) -> bytes:

@@ -54,7 +54,9 @@ class Process:
         figures = {"born": self.born, "entries": 3.0, "vectors": 2.0, "scopes": 1.0, "bytes": 99.0}
         closed = {"labels": 4.0, "errors": 3.0, "bound": 0.9, "closed": 1.0}
         sound = {"labels": 300.0, "errors": 0.0, "bound": 0.01, "closed": 0.0}
+        young = {"labels": 20.0, "errors": 0.0, "bound": 0.14, "closed": 0.0, "unopened": 1.0}
         groups = {
+            "n/en": {f"semantic_{name}": value for name, value in young.items()},
             "m/en": {f"semantic_{name}": value for name, value in closed.items()},
             "m/zh": {f"canonical_{name}": value for name, value in sound.items()},
         }
@@ -177,7 +179,7 @@ async def test_the_figures_are_told() -> None:
     stage = Stage()
     await stage.gathering.round()
 
-    figures = MeaningMeasured(3.0, 2.0, 1.0, 99.0, 304.0, 3.0, 0.01, 1.0)
+    figures = MeaningMeasured(3.0, 2.0, 1.0, 99.0, 324.0, 3.0, 0.01, 1.0, 1.0)
     assert stage.events == [figures, TierKnown("semantic")]
 
 

@@ -345,7 +345,9 @@ class MeaningMeasured(msgspec.Struct, frozen=True, gc=False):
     error_bound: float
     """The highest of all groups of scopes that serve neighbours; an upper bound."""
     closed: float
-    """Groups that serve none."""
+    """Groups that serve none, by what was wrong."""
+    unopened: float
+    """Groups that serve none yet: nothing was wrong, but too few were compared."""
 
 
 class BacklogFull(msgspec.Struct, frozen=True, gc=False):

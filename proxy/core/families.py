@@ -70,7 +70,12 @@ FAMILIES: Final = {
     "semantic_error_bound": Family(
         "Upper bound of the errors among what is served by meaning, of the worst group.", gauge=True
     ),
-    "semantic_closed": Family("Groups in which no neighbour is served.", gauge=True),
+    "semantic_closed": Family(
+        "Groups in which none is served, as wrong ones were among those compared.", gauge=True
+    ),
+    "semantic_unopened": Family(
+        "Groups in which none is served yet, as too few were compared.", gauge=True
+    ),
     "singleflight_flights": Family("Upstream calls that others may join.", gauge=True),
     "singleflight_waiters": Family("Readers that joined one.", gauge=True),
     "singleflight_outcomes_total": Family("How such calls ended.", ("outcome",)),

@@ -138,10 +138,19 @@ def test_the_state_says_what_was_learnt() -> None:
         "semantic_errors": 1,
         "semantic_bound": 1.0,
         "semantic_closed": 1.0,
+        "semantic_unopened": 0.0,
     }
     assert opened["semantic_threshold"] == 0.95
-    assert opened["semantic_closed"] == 0.0
+    assert (opened["semantic_closed"], opened["semantic_unopened"]) == (0.0, 0.0)
     assert opened["semantic_bound"] == pytest.approx(0.005, abs=1e-4)
+
+
+def test_what_only_lacks_comparisons_is_told_apart_from_what_was_wrong() -> None:
+    young = taught(ON, 20).state()["model en"]
+    fallen = taught(ON, 600, 1).state()["model en"]
+
+    assert (young["semantic_closed"], young["semantic_unopened"]) == (0.0, 1.0)
+    assert (fallen["semantic_closed"], fallen["semantic_unopened"]) == (1.0, 0.0)
 
 
 @given(labels)
