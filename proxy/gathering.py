@@ -72,8 +72,10 @@ class Gathering:
         self._emit = emit
         self._missed = missed
         self._born = 0.0
+        self._known = False
+        """Whether it was told if the process works."""
         self._turned = False
-        """Whether it was told that the process does not work."""
+        """Whether it was told that it works no more."""
         self._pause = _EVERY
 
     async def run(self) -> None:
@@ -82,8 +84,11 @@ class Gathering:
             try:
                 await self.round()
             except (SemanticError, StoreError, TimeoutError) as error:
-                if self._born:  # before it has come up, there is nobody to tell
+                if self._born:  # before it has come up, nothing is wrong yet
                     self._emit(TierFailed(TIER, "sweep", type(error).__name__))
+                elif not self._known:
+                    self._emit(TierKnown(TIER, False))
+                self._known = True
                 if not isinstance(error, StoreError):
                     self._lost(error)
             await self._clock.sleep(self._pause)

@@ -139,6 +139,22 @@ async def test_that_it_works_is_told_once_it_knows_all_that_is_stored() -> None:
     assert stage.events.count(TierKnown("semantic")) == 1
 
 
+async def test_that_it_is_not_there_yet_is_told_once() -> None:
+    """Its embedder may be away from the start, and a metric that is not there alerts nobody."""
+    stage = Stage()
+    stage.process.away = True
+    running = asyncio.create_task(stage.gathering.run())
+    for number in range(8):
+        await settle()
+        stage.clock.advance(0.25)
+        stage.process.away = number < 4
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+    told = [event for event in stage.events if not isinstance(event, MeaningMeasured)]
+    assert told == [TierKnown("semantic", False), TierKnown("semantic")]
+
+
 async def test_that_it_was_lost_and_is_back_is_told_once_each() -> None:
     """Back it is once it knows all that is stored."""
     stage = Stage()
@@ -216,7 +232,7 @@ async def test_a_process_that_has_not_come_up_yet_is_no_failure() -> None:
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
 
-    assert stage.events == []
+    assert stage.events == [TierKnown("semantic", False)]
 
 
 async def test_a_process_that_can_learn_nothing_is_not_told_all_without_a_pause() -> None:

@@ -58,10 +58,8 @@ def changes(event: Event) -> tuple[Change, ...]:
         case events.TierMeasured(tier, size, entries, shared):
             held = Level("cache_entries", (tier,), entries, shared)
             return (Level("cache_bytes", (tier,), size, shared), held)
-        case events.TierTurned(tier, working):
+        case events.TierTurned(tier, working) | events.TierKnown(tier, working):
             return (Level("tier_working", (tier,), float(working), shared=True),)
-        case events.TierKnown(tier):
-            return (Level("tier_working", (tier,), 1.0, shared=True),)
         case events.MeaningMeasured():
             return tuple(
                 Level(f"semantic_{name}", (), value, shared=True)

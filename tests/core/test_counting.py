@@ -46,6 +46,7 @@ def test_what_is_counted_elsewhere_is_not_counted_twice() -> None:
         (events.Evicted("disk", "size", 7), (Count("cache_evictions_total", ("disk", "size"), 7),)),
         (events.WorkerDied(1, 9, 0, 1.0, True), (Count("worker_deaths_total", ("1",), 0),)),
         (events.TierTurned("redis", False), (Level("tier_working", ("redis",), 0.0, True),)),
+        (events.TierKnown("redis", False), (Level("tier_working", ("redis",), 0.0, True),)),
         (events.TierKnown("redis"), (Level("tier_working", ("redis",), 1.0, True),)),
         (events.Retried(False), (Count("retries_total", ("no",), 1),)),
         (

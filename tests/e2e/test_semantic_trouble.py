@@ -29,6 +29,7 @@ async def test_an_embedder_that_is_not_there_costs_nobody_an_answer(
     await until(lambda: "waits for its embedder: " in gateway.stderr())
     await asyncio.sleep(2.0)  # it has tried again by now, three times
 
+    assert gateway.metrics()['hotprefix_tier_working{tier="semantic"}'] == 0
     assert [one.get("x-cache") for one in got] == ["MISS", "MISS", "HIT"]
     assert "detail=starting" in str(got[0].get("cache-status"))
     assert not [one for one in gateway.log() if one["event"] == "tier_failed"]
