@@ -302,8 +302,8 @@ class TierTurned(msgspec.Struct, frozen=True, gc=False):
 
 
 class TierKnown(msgspec.Struct, frozen=True, gc=False):
-    """A tier works, as was to be expected, or is not there yet; told once, for the metrics alone, so
-    that they show it from then on."""
+    """A tier works, as was to be expected, or is not there yet; told once, so that the metrics show
+    it from then on."""
 
     tier: str
     working: bool = True
