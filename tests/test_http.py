@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
+from proxy.adapters.http.exchange import Protocol
 from proxy.adapters.http.node import Http
 from proxy.config import Upstream
 from proxy.core.message import Call
 from proxy.ports import UpstreamError
+from tests.fakes import settle
 from tests.owner import eventually
 
 if TYPE_CHECKING:
@@ -78,6 +80,14 @@ class Node:
             yield http
         finally:
             await http.aclose()
+
+
+def idle(http: Http) -> Protocol:
+    """Its only connection, which waits for a request."""
+    assert http._pool is not None
+    ((protocol, _),) = next(iter(http._pool._conns.values()))
+    assert isinstance(protocol, Protocol)
+    return protocol
 
 
 def saying(*answers: bytes) -> Play:
@@ -205,7 +215,7 @@ async def test_what_came_unasked_is_no_answer() -> None:
     async with Node(saying(OK)) as node, node.asked() as http:
         assert await read(await http.send(GET)) == b"ok"
         node.connections[0].say(late)
-        await asyncio.sleep(0.02)
+        await eventually(lambda: idle(http).should_close)
         response = await http.send(GET)
 
         assert (response.head.status, await read(response)) == (200, b"ok")
@@ -215,15 +225,19 @@ async def test_what_came_unasked_is_no_answer() -> None:
 async def test_who_answers_what_nobody_asked_is_given_no_connection_twice() -> None:
     """The next time it may come when the connection is in use again, and be another's answer."""
 
+    whole = asyncio.Event()
+
     async def play(connection: Connection) -> None:
         await connection.head()
         connection.say(OK)
-        await asyncio.sleep(0.01)
+        # At first while nothing is asked, later as soon as something else is.
+        await (whole.wait() if len(node.connections) == 1 else connection.reader.read(1))
         connection.say(OK.replace(b"ok", b"no"))
 
     async with Node(play) as node, node.asked() as http:
         got = [await read(await http.send(GET))]
-        await asyncio.sleep(0.05)
+        whole.set()
+        await eventually(lambda: idle(http).strange)
         got += [await read(await http.send(GET)) for _ in range(20)]
 
     assert got == [b"ok"] * 21
@@ -256,7 +270,7 @@ async def test_a_reader_learns_that_the_answer_was_given_up() -> None:
     async with Node(saying(begun)) as node, node.asked() as http:
         response = await http.send(GET)
         reading = asyncio.create_task(read(response))
-        await asyncio.sleep(0.01)
+        await settle()
         await response.aclose()
 
         with pytest.raises(UpstreamError):
@@ -318,7 +332,7 @@ async def test_who_reads_meets_the_end_when_another_closes_the_answer() -> None:
         response = await http.send(GET)
         assert await anext(response) == b"o"
         reading = asyncio.create_task(read(response))
-        await asyncio.sleep(0.01)
+        await settle()
         await response.aclose()
 
         with pytest.raises(UpstreamError, match="ended early"):
@@ -330,7 +344,7 @@ async def test_what_is_read_too_late_is_not_taken() -> None:
     """Else an answer of which there is always more would have no end."""
     async with Node(saying(OK)) as node, node.asked(total_timeout=0.05) as http:
         response = await http.send(GET)
-        await asyncio.sleep(0.06)
+        await eventually(response._limits.passed)
 
         with pytest.raises(UpstreamError):
             await read(response)

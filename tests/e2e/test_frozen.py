@@ -96,7 +96,7 @@ async def test_a_stream_of_a_frozen_engine_ends_with_an_error_and_no_invented_en
     task = stream(gateway, "hello", 0.1)
     engine = engines[await home(gateway)]
     engine.signal(signal.SIGSTOP)
-    await asyncio.sleep(2.5)
+    await until(lambda: [state for _, state in turns(gateway)] == ["out"])
     engine.signal(signal.SIGCONT)
     went_on = await task
     await until(lambda: [state for _, state in turns(gateway)] == ["out", "trial"])
