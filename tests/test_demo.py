@@ -13,7 +13,9 @@ import pytest
 from pydantic import BaseModel
 
 from proxy.adapters.demo.answer import LABEL, instance
+from proxy.adapters.demo.kept import TOKENS, Kept
 from proxy.adapters.demo.server import Pace, start
+from proxy.core.cached import counts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -357,3 +359,66 @@ async def test_messages_have_their_own_shape_of_error(claude: anthropic.AsyncAnt
             "message": "expected a value for 'messages'",
         },
     }
+
+
+LONG = "You sell books. " * 20
+
+
+def longer(text: str) -> Any:
+    return [{"role": "system", "content": LONG}, {"role": "user", "content": text}]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("chat/completions", lambda text: {"messages": longer(text)}),
+        ("completions", lambda text: {"prompt": LONG + text}),
+        ("responses", lambda text: {"instructions": LONG, "input": text}),
+        ("messages", lambda text: {"system": LONG, "messages": ASK, "max_tokens": 9}),
+    ],
+)
+async def test_one_that_remembers_tells_how_a_prompt_before_began(
+    path: str, body: Any, stream: bool
+) -> None:
+    """In every dialect, and never all of it: an engine computes one token at least."""
+    runner, port = await start("127.0.0.1", 0, Pace(), Kept())
+    told = []
+    for text in ("Is it open?", "Is it far?", "Is it far?"):
+        asked = {"model": "demo-chat", "stream": stream, **body(text)}
+        asked |= {"stream_options": {"include_usage": True}} if path.endswith("completions") else {}
+        _, said, _ = await post(f"http://127.0.0.1:{port}", f"/v1/{path}", orjson.dumps(asked))
+        told.append(counts(said))
+    await runner.cleanup()
+
+    (none, _), (most, _), (again, whole) = [one or (-1, 0) for one in told]
+    assert none == 0
+    assert 4 * TOKENS <= most < whole
+    assert whole - TOKENS <= again < whole
+
+
+async def test_one_that_does_not_remember_answers_the_same_each_time(url: str) -> None:
+    asked = orjson.dumps({"model": "demo-chat", "messages": longer("Is it far?")})
+    told = [(await post(url, "/v1/chat/completions", asked))[1] for _ in range(2)]
+
+    assert told[0] == told[1]
+    assert (counts(told[1]) or (-1, 0))[0] == 0
+
+
+def test_what_is_kept_of_prompts_is_told_by_whole_blocks_and_for_each_model() -> None:
+    kept = Kept()
+    assert kept.count("m", "x" * 200) == 0
+
+    assert kept.count("m", "x" * 200 + "y") == 3 * TOKENS
+    assert kept.count("m", "x" * 100 + "y" * 100) == TOKENS
+    assert kept.count("n", "x" * 200) == 0
+    assert kept.count("m", "y" + "x" * 200) == 0
+
+
+def test_what_was_not_used_for_longest_is_forgotten_first_and_a_prompt_from_its_end() -> None:
+    kept = Kept(most=6)
+    kept.count("m", "a" * 200)
+    kept.count("m", "b" * 200)
+    kept.count("m", "c" * 100)
+
+    assert kept.count("m", "a" * 200) == 2 * TOKENS

@@ -20,6 +20,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--port", type=int, default=8082, help="0 picks a free one")
     parser.add_argument("--latency", type=seconds, default=0.0, help="before the first byte: 200ms")
     parser.add_argument("--token-delay", type=seconds, default=0.0, help="between two events: 20ms")
+    parser.add_argument(
+        "--remember",
+        action="store_true",
+        help="keep prompts as an engine does, and tell in the usage how much of one was kept",
+    )
     parser.add_argument("--until-eof", action="store_true", help="end when standard input does")
     parser.set_defaults(run=run)
 
@@ -33,13 +38,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _serve(args: argparse.Namespace) -> int:
+    from proxy.adapters.demo.kept import Kept
     from proxy.adapters.demo.server import Pace, start
 
     over = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, over.set)
     try:
-        runner, port = await start(args.host, args.port, Pace(args.latency, args.token_delay))
+        pace, kept = Pace(args.latency, args.token_delay), Kept() if args.remember else None
+        runner, port = await start(args.host, args.port, pace, kept)
     except OSError as error:
         said = f"cannot listen on {args.host}:{args.port}: {error.strerror}"
         print(f"hotprefix: {said}", file=sys.stderr)

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 _DONE: Final = b"data: [DONE]\n\n"
 
 
-def chat(fields: Fields) -> Fields:
-    """A `chat.completion`. Raises RefusedError."""
+def chat(fields: Fields, kept: int = 0) -> Fields:
+    """A `chat.completion`. `kept`: tokens of the prompt. Raises RefusedError."""
     answers = _answers(fields)
     choices = [
         {
@@ -42,35 +42,35 @@ def chat(fields: Fields) -> Fields:
         }
         for i, said in enumerate(answers)
     ]
-    usage = _usage(fields["messages"], answers)
+    usage = _usage(fields["messages"], answers, kept)
     return {**_head(fields, "chat.completion"), "choices": choices, "usage": usage}
 
 
-def chat_events(fields: Fields) -> Iterator[bytes]:
+def chat_events(fields: Fields, kept: int = 0) -> Iterator[bytes]:
     """The same as `chat.completion.chunk` events. Raises RefusedError before the first."""
     answers = _answers(fields)
     head = _head(fields, "chat.completion.chunk")
     choices = _interleaved(_deltas(i, said, fields) for i, said in enumerate(answers))
-    return _stream(fields, head, choices, _usage(fields["messages"], answers))
+    return _stream(fields, head, choices, _usage(fields["messages"], answers, kept))
 
 
-def completion(fields: Fields) -> Fields:
+def completion(fields: Fields, kept: int = 0) -> Fields:
     """A `text_completion`. Raises RefusedError."""
     answers = _continuations(fields)
     choices = [
         {"text": said.text, "index": i, "logprobs": None, "finish_reason": _finish(said)}
         for i, said in enumerate(answers)
     ]
-    usage = _usage(fields["prompt"], answers)
+    usage = _usage(fields["prompt"], answers, kept)
     return {**_head(fields, "text_completion"), "choices": choices, "usage": usage}
 
 
-def completion_events(fields: Fields) -> Iterator[bytes]:
+def completion_events(fields: Fields, kept: int = 0) -> Iterator[bytes]:
     """The same as `text_completion` events. Raises RefusedError before the first."""
     answers = _continuations(fields)
     choices = _interleaved(_texts(i, said) for i, said in enumerate(answers))
     head = _head(fields, "text_completion")
-    return _stream(fields, head, choices, _usage(fields["prompt"], answers))
+    return _stream(fields, head, choices, _usage(fields["prompt"], answers, kept))
 
 
 def _answers(fields: Fields) -> list[Answer]:
@@ -146,13 +146,13 @@ def _logprobs(said: tuple[str, ...]) -> Fields:
     return {"content": tokens, "refusal": None}
 
 
-def _usage(prompt: Any, answers: list[Answer]) -> Fields:
+def _usage(prompt: Any, answers: list[Answer], kept: int) -> Fields:
     asked, said = tokens(prompt), sum(one.tokens for one in answers)
     return {
         "prompt_tokens": asked,
         "completion_tokens": said,
         "total_tokens": asked + said,
-        "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
+        "prompt_tokens_details": {"cached_tokens": min(kept, asked - 1), "audio_tokens": 0},
         "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
     }
 

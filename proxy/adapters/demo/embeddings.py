@@ -15,8 +15,9 @@ from proxy.adapters.demo.answer import Fields, RefusedError, labelled, required,
 _DIMENSIONS: Final = 256
 
 
-def embeddings(fields: Fields) -> Fields:
-    """A list of embeddings in the order of the inputs. Raises RefusedError."""
+def embeddings(fields: Fields, kept: int = 0) -> Fields:
+    """A list of embeddings in the order of the inputs, of which nothing is `kept`. Raises
+    RefusedError."""
     inputs = _inputs(required(fields, "input", (str, list)))
     model = labelled(required(fields, "model", str))
     size = fields.get("dimensions") or _DIMENSIONS

@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def message(fields: Fields) -> Fields:
-    """A `message`. Raises RefusedError."""
+def message(fields: Fields, kept: int = 0) -> Fields:
+    """A `message`. `kept`: tokens of the prompt. Raises RefusedError."""
     said = _answer(fields)
-    usage = {**_usage(fields), "output_tokens": said.tokens}
+    usage = {**_usage(fields, kept), "output_tokens": said.tokens}
     return {**_head(fields), "content": _content(said), "usage": usage, **_stop(said)}
 
 
-def message_events(fields: Fields) -> Iterator[bytes]:
+def message_events(fields: Fields, kept: int = 0) -> Iterator[bytes]:
     """The same as events. Raises RefusedError before the first."""
-    return _events(fields, _answer(fields))
+    return _events(fields, _answer(fields), kept)
 
 
-def _events(fields: Fields, said: Answer) -> Iterator[bytes]:
+def _events(fields: Fields, said: Answer, kept: int) -> Iterator[bytes]:
     open_ended = {"stop_reason": None, "stop_sequence": None}
-    usage = {**_usage(fields), "output_tokens": 1}
+    usage = {**_usage(fields, kept), "output_tokens": 1}
     start = {**_head(fields), "content": [], **open_ended, "usage": usage}
     yield _event("message_start", message=start)
     for index, block in enumerate(_content(said)):
@@ -114,11 +114,12 @@ def _stop(said: Answer) -> Fields:
     return {"stop_reason": reason, "stop_sequence": None}
 
 
-def _usage(fields: Fields) -> Fields:
+def _usage(fields: Fields, kept: int) -> Fields:
     asked = tokens([fields.get("system"), fields["messages"]])
+    read = min(kept, asked - 1)
     return {
-        "input_tokens": asked,
+        "input_tokens": asked - read,
         "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": 0,
+        "cache_read_input_tokens": read,
         "service_tier": "standard",
     }

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def response(fields: Fields) -> Fields:
-    """A `response`. Raises RefusedError."""
-    return _whole(fields, _answer(fields))
+def response(fields: Fields, kept: int = 0) -> Fields:
+    """A `response`. `kept`: tokens of the prompt. Raises RefusedError."""
+    return _whole(fields, _answer(fields), kept)
 
 
-def response_events(fields: Fields) -> Iterator[bytes]:
+def response_events(fields: Fields, kept: int = 0) -> Iterator[bytes]:
     """The same as numbered events. Raises RefusedError before the first."""
-    return _numbered(_events(fields, _answer(fields)))
+    return _numbered(_events(fields, _answer(fields), kept))
 
 
 def _numbered(events: Iterator[Fields]) -> Iterator[bytes]:
@@ -44,8 +44,8 @@ def _numbered(events: Iterator[Fields]) -> Iterator[bytes]:
         yield event({"type": kind, "sequence_number": number, **data}, kind)
 
 
-def _events(fields: Fields, said: Answer) -> Iterator[Fields]:
-    whole = _whole(fields, said)
+def _events(fields: Fields, said: Answer, kept: int) -> Iterator[Fields]:
+    whole = _whole(fields, said, kept)
     begun = {**whole, "status": "in_progress", "output": [], "usage": None}
     begun["incomplete_details"] = None
     yield {"type": "response.created", "response": begun}
@@ -137,7 +137,7 @@ _ECHOED: Final[Fields] = {
 """What a response repeats of its request, with what it says where the request was silent."""
 
 
-def _whole(fields: Fields, said: Answer) -> Fields:
+def _whole(fields: Fields, said: Answer, kept: int) -> Fields:
     mark = digest(fields)
     return {
         "id": f"resp_demo_{mark}",
@@ -149,15 +149,15 @@ def _whole(fields: Fields, said: Answer) -> Fields:
         "model": labelled(fields["model"]),
         "output": _output(said, mark),
         **{name: fields.get(name, default) for name, default in _ECHOED.items()},
-        "usage": _usage(fields, said),
+        "usage": _usage(fields, said, kept),
     }
 
 
-def _usage(fields: Fields, said: Answer) -> Fields:
+def _usage(fields: Fields, said: Answer, kept: int) -> Fields:
     asked = tokens([fields.get("instructions"), fields["input"]])
     return {
         "input_tokens": asked,
-        "input_tokens_details": {"cached_tokens": 0},
+        "input_tokens_details": {"cached_tokens": min(kept, asked - 1)},
         "output_tokens": said.tokens,
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": asked + said.tokens,

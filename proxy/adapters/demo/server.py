@@ -13,14 +13,15 @@ from aiohttp import web
 from proxy.adapters.demo.answer import Fields, RefusedError
 from proxy.adapters.demo.chat import chat, chat_events, completion, completion_events
 from proxy.adapters.demo.embeddings import embeddings
+from proxy.adapters.demo.kept import Kept
 from proxy.adapters.demo.messages import message, message_events
 from proxy.adapters.demo.responses import response, response_events
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
-    Whole: TypeAlias = Callable[[Fields], Fields]
-    Events: TypeAlias = Callable[[Fields], Iterator[bytes]]
+    Whole: TypeAlias = Callable[[Fields, int], Fields]
+    Events: TypeAlias = Callable[[Fields, int], Iterator[bytes]]
     Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 _MAX_BODY: Final = 128 * 2**20
@@ -28,6 +29,8 @@ _MODELS: Final = ("demo-chat", "demo-embed")
 _CREATED: Final = 1_700_000_000
 _MESSAGES: Final = "/v1/messages"
 _KIND: Final = "invalid_request_error"
+_PROMPT: Final = ("instructions", "system", "prompt", "input", "messages")
+"""The members of a request that are its prompt, in whatever dialect, in their order."""
 
 
 class Pace(msgspec.Struct, frozen=True):
@@ -39,8 +42,8 @@ class Pace(msgspec.Struct, frozen=True):
     """Between two events of a stream."""
 
 
-def application(pace: Pace) -> web.Application:
-    """The demo upstream, not yet listening."""
+def application(pace: Pace, kept: Kept | None) -> web.Application:
+    """The demo upstream, not yet listening. `kept`: what it keeps of prompts; None: nothing."""
     app = web.Application(client_max_size=_MAX_BODY, middlewares=[_in_shape])
     numbers = count(1)
 
@@ -56,30 +59,34 @@ def application(pace: Pace) -> web.Application:
         ("/v1/embeddings", embeddings, None),
         (_MESSAGES, message, message_events),
     ):
-        app.router.add_post(path, _operation(whole, events, pace))
+        app.router.add_post(path, _operation(whole, events, pace, kept))
     app.router.add_get("/v1/models", _models)
     app.router.add_get("/v1/models/{name:.+}", _model)
     return app
 
 
-async def start(host: str, port: int, pace: Pace) -> tuple[web.AppRunner, int]:
+async def start(
+    host: str, port: int, pace: Pace, kept: Kept | None = None
+) -> tuple[web.AppRunner, int]:
     """Listen; the port is returned, since 0 picks a free one. `runner.cleanup()` ends it."""
     runner = web.AppRunner(
-        application(pace), handler_cancellation=True, access_log=None, shutdown_timeout=1.0
+        application(pace, kept), handler_cancellation=True, access_log=None, shutdown_timeout=1.0
     )
     await runner.setup()
     await web.TCPSite(runner, host, port).start()
     return runner, int(runner.addresses[0][1])
 
 
-def _operation(whole: Whole, events: Events | None, pace: Pace) -> Handler:
+def _operation(whole: Whole, events: Events | None, pace: Pace, kept: Kept | None) -> Handler:
     async def handle(request: web.Request) -> web.StreamResponse:
         fields = await _fields(request)
+        prompt = [fields[name] for name in _PROMPT if name in fields]
+        held = 0 if kept is None else kept.count(fields.get("model"), prompt)
         if pace.latency:
             await asyncio.sleep(pace.latency)
         if events is not None and fields.get("stream") is True:
-            return await _streamed(request, events(fields), pace.token_delay)
-        return _json(whole(fields))
+            return await _streamed(request, events(fields, held), pace.token_delay)
+        return _json(whole(fields, held))
 
     return handle
 
