@@ -74,6 +74,20 @@ def test_a_node_costs_what_waits_there_and_what_the_prompt_adds(
     assert prefix([one], PROMPT, a).costs == (cost,)
 
 
+@pytest.mark.parametrize(
+    ("queued", "costs", "node", "reason"),
+    [(3000, (4000.0, 5000.0), "a", "hit"), (5000, (6000.0, 5000.0), "b", "spill")],
+)
+def test_the_example_in_the_manual_is_right(
+    queued: int, costs: tuple[float, float], node: str, reason: str
+) -> None:
+    prompt = Prompt((Boundary(b"one", 800), Boundary(b"two", 1000)), 0)
+    both = [Candidate("a", depth=1, queued=queued), Candidate("b")]
+    choice = prefix(both, prompt)
+
+    assert (choice.costs, chosen(choice, both), choice.reason) == (costs, node, reason)
+
+
 def test_a_miss_costs_five_times_its_tokens_unless_told_otherwise() -> None:
     assert prefix([Candidate("n")], PROMPT) == Choice(0, "cold", (50_000.0,))
 
