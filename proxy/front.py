@@ -17,7 +17,6 @@ from proxy.adapters.pages.buckets import Buckets
 from proxy.adapters.redis.buckets import Buckets as FleetBuckets
 from proxy.adapters.tunnel import Tunnel
 from proxy.company import Company
-from proxy.core.chain import Links
 from proxy.core.keeping import Keeping
 from proxy.core.prefix import prompt
 from proxy.core.providers import Providers
@@ -87,7 +86,6 @@ class Front:
         self.loops: list[Loop] = [plan.calendars.run, *nodes.loops]
         self._quotas = self._limited()
         self._unkept = Marks(_MARKS, self._clock, float(self._config.cache.uncacheable_ttl))
-        self._links = Links()
         self.warmer = self._warming(providers)
         self.loops.append(self.warmer.run)
         self._origin = self._asked()
@@ -119,7 +117,7 @@ class Front:
 
     def _prompted(self, body: bytes, request: Request, hints: Hints) -> Prompt | None:
         """What of a body nodes may have computed before: of a request's, and of what is warmed."""
-        return prompt(body, request, self._plan.rules, hints, self._links)
+        return prompt(body, request, self._plan.rules, hints)
 
     def _asked(self) -> Origin:
         cache, clock, emit = self._config.cache, self._clock, self._emit

@@ -62,7 +62,7 @@ async def test_the_next_request_finds_it() -> None:
     task.cancel()
 
     assert reason == "hit"
-    assert cached > 3000
+    assert cached >= 3000
 
 
 async def test_what_a_node_lost_by_its_own_words_is_warmed_anew() -> None:
@@ -107,7 +107,7 @@ async def test_whether_a_node_began_anew_is_asked_by_a_shadow_call(
     assert not hearth.router.prefixes.restarts("a").doubted
     assert hearth.router.prefixes.epoch("a") == epoch
     assert len(hearth.outcomes()) <= 2
-    assert hearth.shadows.held(hearth.nodes[0], _target(hearth).prompt) > 3000
+    assert hearth.shadows.held(hearth.nodes[0], _target(hearth).prompt) >= 3000
 
 
 async def test_what_another_gateway_knows_to_be_lost_is_warmed_anew() -> None:
@@ -182,7 +182,7 @@ async def test_with_two_copies_a_second_node_holds_it_before_the_first_fails() -
     task.cancel()
 
     held = [hearth.shadows.held(node, _target(hearth).prompt) for node in hearth.nodes]
-    assert min(held) > 3000
+    assert min(held) >= 3000
     assert hearth.outcomes() == ["warmed"]
 
 

@@ -27,27 +27,28 @@ def by_content(fields: Fields, *, remote: bool) -> Fields:
     changed: Fields = {}
     for name in ("messages", "input", "system", "instructions"):
         held = fields.get(name)
-        if (walked := _walked(held, remote)) is not held:
+        if (walked := in_items(held, remote)) is not held:
             changed[name] = walked
     return {**fields, **changed} if changed else fields
 
 
-def _walked(value: Any, remote: bool) -> Any:
-    """Look for media in a list of messages, items or parts, and in what those hold."""
+def in_items(value: Any, remote: bool) -> Any:
+    """Each of a list of messages, items or parts as `by_content`; of anything else, as it is."""
     if not isinstance(value, list):
         return value
-    walked = [_item(item, remote) if isinstance(item, dict) else item for item in value]
+    walked = [in_item(item, remote) if isinstance(item, dict) else item for item in value]
     return value if all(map(is_, walked, value)) else walked
 
 
-def _item(item: Fields, remote: bool) -> Fields:
+def in_item(item: Fields, remote: bool) -> Fields:
+    """A message, item or part as `by_content`."""
     if "type" not in item and isinstance(item.get("content"), str):
         return item  # a turn that is a text, as nearly all are
     _refuse_named(item, remote)
     changed: Fields = {}
     for name in ("content", "output"):
         held = item.get(name)
-        new = _item(held, remote) if isinstance(held, dict) else _walked(held, remote)
+        new = in_item(held, remote) if isinstance(held, dict) else in_items(held, remote)
         if new is not held:
             changed[name] = new
     kind = item.get("type")
@@ -91,7 +92,7 @@ def _medium(found: Any, remote: bool, *, is_url: bool) -> Any:
         if isinstance(value := found.get(name), str)
     }
     if isinstance(content := found.get("content"), list):
-        changed["content"] = _walked(content, remote)
+        changed["content"] = in_items(content, remote)
     return {**found, **changed}
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from proxy.core import canonical, media
-from proxy.core.chain import TOKEN, laid, linked, rooted
+from proxy.core import canonical
+from proxy.core.chain import TOKEN, laid, rooted
 from proxy.core.context import Hints
 from proxy.core.endpoint import Endpoint
 from proxy.core.prompts import longest
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from proxy.core.canonical import Fields
-    from proxy.core.chain import Boundary, Link, Part
+    from proxy.core.chain import Boundary, Part
     from proxy.core.request import Request
     from proxy.core.rules import Rules
 
@@ -54,9 +54,7 @@ class Prompt(NamedTuple):
         return self.chain[depth - 1].tokens if depth else 0
 
 
-def prompt(
-    body: bytes, request: Request, rules: Rules, hints: Hints = _NO_HINTS, link: Link = linked
-) -> Prompt | None:
+def prompt(body: bytes, request: Request, rules: Rules, hints: Hints = _NO_HINTS) -> Prompt | None:
     """The prompt of a request body; None: it has none that a node would keep.
 
     In the order in which engines lay it out: what changes the template, tools, system, messages.
@@ -69,11 +67,10 @@ def prompt(
         fields = canonical.decoded(body)
         if not isinstance(fields, dict):
             return None
-        fields = media.by_content(fields, remote=True)
         beside = 0
         if request.endpoint is Endpoint.COMPLETIONS:
             fields["prompt"], beside = longest(fields.get("prompt"))
-        made = chained(_root(fields, request, rules), segments(fields, names), link, hints)
+        made = chained(_root(fields, request, rules), segments(fields, names), hints)
         return None if made is None else made._replace(beside=beside // TOKEN)
     except (ValueError, RecursionError):
         return None
@@ -82,14 +79,13 @@ def prompt(
 def chained(
     root: Iterable[bytes],
     parts: Iterable[Part],
-    link: Link = linked,
     hints: Hints = _NO_HINTS,
 ) -> Prompt | None:
     """The prompt of `parts`; None: there are none. `root`: as of `rooted`."""
-    links, ends = laid(rooted(root), parts, link)
+    links, ends = laid(rooted(root), parts)
     if not links:
         return None
-    asked = next((end for role, end in ends if end and role == b"user"), len(links))
+    asked = next((end for role, end in ends if role == b"user"), len(links))
     whole = Prompt(tuple(links), asked - 1, _layers(ends), hints)
     return whole if len(links) <= LONGEST else _cut(whole)
 

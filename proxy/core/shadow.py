@@ -106,7 +106,8 @@ def shortened(body: bytes, endpoint: Endpoint, tokens: int) -> bytes | None:
     fields = _read(body, endpoint)
     if fields is None:
         return None
-    room = tokens * _BYTES - len(json.dumps(fields.get("tools") or ""))
+    tools = fields.get("tools")
+    room = tokens * _BYTES - (len(json.dumps(tools)) if tools else 0)
     kept = dict(fields)
     for name in _PARTS[endpoint]:
         part = fields.get(name)

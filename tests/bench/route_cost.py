@@ -4,8 +4,8 @@ boundaries.
     python -m tests.bench.route_cost [--nodes N] [--boundaries N]
 
 In microseconds of this process; a miss before a single node pays none of it. Of decisions it is the
-median of repeated runs. Of prompts it is the least, besides their parsing: of new ones, and of a
-conversation's next turn, where all but the last message is known. Exit code 1: a decision took
+median of repeated runs. Of prompts it is the least, besides their parsing; nothing is remembered of
+them, so that a conversation's next turn costs as much as a new prompt. Exit code 1: a decision took
 200 us or more, or a prompt more than its target.
 """
 
@@ -22,7 +22,7 @@ import orjson
 
 from proxy.config import Config
 from proxy.core import canonical
-from proxy.core.chain import Boundary, Links
+from proxy.core.chain import Boundary
 from proxy.core.controls import Controls
 from proxy.core.endpoint import Endpoint
 from proxy.core.entry import Tenant
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from proxy.core.rules import Rules
 
-_TARGETS = {"decision": 200.0, "8k tokens": 1000.0, "100 kB, 1 message": 60.0, "next turn": 60.0}
+_TARGETS = {"decision": 200.0, "8k tokens": 1000.0, "100 kB": 60.0}
 
 
 _TIMES = 200
@@ -61,23 +61,18 @@ def body(said: list[dict[str, str]]) -> bytes:
     return orjson.dumps({"model": "m", "messages": said})
 
 
-def chains(messages: int, size: int, asked: Request, known: Rules) -> tuple[float, float]:
-    """Of prompts of so many messages, and of the same as next turns: besides their parsing."""
-    links, clock = Links(), time.perf_counter
-    taken = []
+def chain(messages: int, size: int, asked: Request, known: Rules) -> float:
+    """Of a prompt of so many messages, besides its parsing."""
+    clock = time.perf_counter
+    taken: list[tuple[float, float]] = []
     for _ in range(_TIMES):
-        said = turns(messages, size)
-        sent = body(said)
-        prompt(body(said[:-1]), asked, known, link=links)
+        sent = body(turns(messages, size))
         began = clock()
         canonical.decoded(sent)
         parsed = clock()
         prompt(sent, asked, known)
-        made = clock()
-        prompt(sent, asked, known, link=links)
-        taken.append((parsed - began, made - parsed, clock() - made))
-    parsing, new, turn = map(min, zip(*taken, strict=True))
-    return 1e6 * (new - parsing), 1e6 * (turn - parsing)
+        taken.append((parsed - began, clock() - parsed))
+    return 1e6 * (min(made for _, made in taken) - min(parsing for parsing, _ in taken))
 
 
 def request() -> Request:
@@ -120,10 +115,8 @@ def main() -> int:
         ("100 kB, 1 message", 1, 100_000),
         ("100 kB, 20 messages", 20, 5000),
     ):
-        told[name], turn = chains(messages, size, asked, known)
-        if messages > 1:
-            told[f"next turn, {name}"] = turn
-        print(f"{name:28} new {told[name]:4.0f} us, next turn {turn:4.0f} us")
+        told[name] = chain(messages, size, asked, known)
+        print(f"{name:28} {told[name]:4.0f} us")
     names = [f"node-{at}" for at in range(args.nodes)]
     table, held = filled(names, args.boundaries)
     long = prompt(body(turns(40, 2000)), asked, known)

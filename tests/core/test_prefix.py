@@ -447,6 +447,11 @@ AMBIGUOUS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "another role": (talk("a"), {"messages": said("a", first="assistant")}),
     "another name": (talk("a"), {"messages": [{**said("a")[0], "name": "n"}]}),
+    "a text that quotes a message": (
+        {"messages": [{"role": "user", "content": '{"content":"a","name":"n","role":"user"}'}]},
+        {"messages": [{"role": "user", "content": "a", "name": "n"}]},
+    ),
+    "a message that has no text": ({"messages": said("", "", "a")}, talk("a")),
     "a text and its JSON": (talk("a"), {"messages": ['{"content":"a","role":"user"}']}),
     "a message and a list of it": (talk("a"), {"messages": [said("a")]}),
     "tools and functions": ({"tools": [1]}, {"functions": [1]}),
@@ -481,7 +486,7 @@ def test_segments_do_not_run_into_each_other(
 def test_a_text_that_goes_on_is_not_another_one_that_begins() -> None:
     text = "x" * 16 * KIB
     one = made({"instructions": text, "input": "hello"}, Endpoint.RESPONSES)
-    other = made({"instructions": text + "\x04userhello"}, Endpoint.RESPONSES)
+    other = made({"instructions": text + "userhello"}, Endpoint.RESPONSES)
 
     assert one.chain[:4] == other.chain[:4]
     assert one.chain[4].digest != other.chain[4].digest
@@ -491,7 +496,8 @@ def test_a_text_that_goes_on_is_not_another_one_that_begins() -> None:
     ("size", "ends"),
     [
         (1, [1]),
-        (8 * KIB, [8 * KIB]),
+        (8 * KIB - 1, [8 * KIB - 1]),
+        (8 * KIB, [2 * KIB, 4 * KIB, 8 * KIB]),
         (8 * KIB + 1, [2 * KIB, 4 * KIB, 8 * KIB, 8 * KIB + 1]),
         (16 * KIB, [2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB]),
         (100_000, [2048, 4096, 8192, 16384, 32768, 65536, 100_000]),
@@ -526,7 +532,7 @@ def test_the_number_of_boundaries_is_bounded_and_a_long_conversation_goes_on() -
     assert len(this.chain) == len(after.chain) == 512
     assert this.chain[-1] == after.chain[-7]
     assert shared(this, after) == 506
-    assert this.tokens > 5_000 * 30
+    assert this.tokens > 5_000 * 25
     assert this.chain[63] == made(talk(*TURNS[:64])).chain[-1]
 
 

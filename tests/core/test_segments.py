@@ -58,7 +58,37 @@ def test_a_breakpoint_may_be_spelled_with_escapes() -> None:
     ],
 )
 def test_a_marked_turn_is_the_same_turn(message: dict[str, Any]) -> None:
-    assert of(messages=[message]) == [(b"user", b'{"content":"a","role":"user"}')]
+    assert of(messages=[message]) == [(b"user", b"a")]
+
+
+@pytest.mark.parametrize("role", ["", "user", "r" * 64])
+def test_a_turn_that_is_a_text_is_that_text(role: str) -> None:
+    assert of(messages=[{"content": "{a", "role": role}]) == [(role.encode(), b"{a")]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "r" * 65, "content": "a"},
+        {"role": "user", "content": "a", "name": "n"},
+        {"role": "user", "text": "a"},
+        {"role": None, "content": "a"},
+        {"content": "a"},
+    ],
+)
+def test_anything_else_is_what_no_text_can_be(message: dict[str, Any]) -> None:
+    [(_, text)] = of(messages=[message])
+
+    assert text == b"\xff" + canonical.encoded(message)
+
+
+def test_an_earlier_answer_is_no_message() -> None:
+    [(role, _)] = segments({"previous_response_id": "r"}, ("previous_response_id",))
+    [(other, _)] = segments({"conversation": "r"}, ("conversation",))
+
+    assert role != other
+    with pytest.raises(UnicodeDecodeError):
+        role.decode()
 
 
 def test_a_text_about_breakpoints_is_a_text() -> None:

@@ -179,9 +179,9 @@ def test_what_is_cut_off_is_a_beginning_of_the_whole(
     ("fields", "endpoint", "kept"),
     [
         ({"prompt": "a" * 9000}, Endpoint.COMPLETIONS, {"prompt": "a" * 4000}),
-        ({"prompt": ["a" * 9000]}, Endpoint.COMPLETIONS, {"prompt": ["a" * 3998]}),
-        ({"prompt": [1234] * 9000}, Endpoint.COMPLETIONS, {"prompt": [1234] * 999}),
-        ({"prompt": [[1234] * 9000]}, Endpoint.COMPLETIONS, {"prompt": [[1234] * 999]}),
+        ({"prompt": ["a" * 9000]}, Endpoint.COMPLETIONS, {"prompt": ["a" * 4000]}),
+        ({"prompt": [1234] * 9000}, Endpoint.COMPLETIONS, {"prompt": [1234] * 1000}),
+        ({"prompt": [[1234] * 9000]}, Endpoint.COMPLETIONS, {"prompt": [[1234] * 1000]}),
         (
             {"system": "a" * 9000, "messages": TURNS},
             Endpoint.MESSAGES,
@@ -190,7 +190,7 @@ def test_what_is_cut_off_is_a_beginning_of_the_whole(
         (
             {"instructions": "a" * 3000, "input": "b" * 9000},
             Endpoint.RESPONSES,
-            {"instructions": "a" * 3000, "input": "b" * 998},
+            {"instructions": "a" * 3000, "input": "b" * 1000},
         ),
     ],
 )
@@ -201,11 +201,7 @@ def test_a_long_text_is_cut_inside(
     assert made is not None
     read = json.loads(made)
 
-    for name, value in kept.items():
-        if isinstance(value, str):
-            assert abs(len(read[name]) - len(value)) <= 2
-        else:
-            assert read[name] == value
+    assert {name: read[name] for name in kept} == kept
 
 
 def test_a_picture_is_not_cut_in_two() -> None:
