@@ -41,8 +41,8 @@ def language(text: str) -> tuple[Language, str]:
     other = _OTHER.findall(text)
     if other and 8 * len(other) > han and len(other) > len(latin):
         return "other", unicodedata.name(other[0], "?").split()[0].lower()
-    if han and han >= len(latin):
-        return "zh", "zh"
+    if han and (han >= len(latin) or _ENGLISH.isdisjoint(map(str.lower, latin))):
+        return "zh", "zh"  # `JSON转YAML`: names are not in English
     found = [_FOREIGN[word] for word in map(str.lower, latin) if word in _FOREIGN]
     if len(found) >= _SEVERAL:
         best = max(sorted(set(found)), key=found.count)

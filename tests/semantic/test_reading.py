@@ -17,6 +17,8 @@ from tests.semantic.texts import reading
         ("怎么付款", "zh", "zh"),
         ("如何在Linux下查看端口", "zh", "zh"),
         ("What does 你好 mean in English", "en", "en"),
+        ("JSON转YAML", "zh", "zh"),
+        ("Spring Boot 和 Spring Cloud 区别", "zh", "zh"),
         ("支払い方法を教えてください", "other", "hiragana"),
         ("어떻게 결제하나요", "other", "hangul"),
         ("Как оплатить заказ", "other", "cyrillic"),
