@@ -1,4 +1,4 @@
-"""Questions of two types, or of two times, though most of their words are equal."""
+"""Questions of two types, though most of their words are equal."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ _HARD: Final = frozenset(("why", "when", "long", "often", "where", "who", "fix")
 
 def differ(asked: Reading, stored: Reading) -> bool:
     """Whether each has a type, and they are not one."""
-    if asked.past != stored.past:
-        return True
     types = {asked.question, stored.question}
     if len(types) == 1 or "" in types or types in _CLOSE:
         return False

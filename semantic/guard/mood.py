@@ -1,0 +1,59 @@
+"""What one may and what one must, what was and what will be: the same words in another mood."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from semantic.reading import Reading
+
+_FORCE: Final = {
+    "can": "may",
+    "could": "may",
+    "may": "may",
+    "must": "must",
+    "need": "must",
+    "should": "must",
+    "shall": "must",
+}
+"""Who should do it is told what who must is told: only leave and duty exclude each other."""
+_WAS: Final = frozenset(("did", "was", "were", "had"))
+_HEAD: Final = 4
+"""Words within which an English question says its tense: `how many days did`."""
+_AHEAD: Final = re.compile(
+    "将要|即将|将(?![军来])|(?<![学社机开协约体都误理领])会(?![员议计客场长])"
+)
+"""Chinese verbs have no tense; these words say that it is yet to come, or likely."""
+_DONE: Final = re.compile(
+    "已经|曾经|(?<![为除罢])了(?=[吗么没,,。?!]|$)|(?<=[^通超经不])过(?=[吗么没,,。?!]|$)"
+)
+
+
+def differ(asked: Reading, stored: Reading) -> bool:
+    """Whether one asks for leave and the other for a duty, or one of what was and the other not."""
+    forces = _FORCE.get(_first(asked)), _FORCE.get(_first(stored))
+    if None not in forces and forces[0] != forces[1]:
+        return True
+    if asked.language == stored.language == "zh":
+        return _came(asked.text, stored.text) or _came(stored.text, asked.text)
+    return _past(asked) != _past(stored)
+
+
+def _first(reading: Reading) -> str:
+    """The modal that governs the question."""
+    return reading.modal.split()[0] if reading.modal else ""
+
+
+def _past(reading: Reading) -> bool:
+    """Whether the question itself, not what is told beside it, is of the past."""
+    return reading.past and not _WAS.isdisjoint(reading.words[:_HEAD])
+
+
+def _came(one: str, other: str) -> bool:
+    """Whether, of two Chinese texts, one asks what is yet to come and the other what has."""
+    return (
+        _AHEAD.search(one) is not None
+        and _AHEAD.search(other) is None
+        and _DONE.search(other) is not None
+        and _DONE.search(one) is None
+    )

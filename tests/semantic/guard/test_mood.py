@@ -1,0 +1,43 @@
+"""Leave and duty, past and future exclude each other; two words for one of them do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from semantic.guard import mood
+from tests.semantic.texts import both
+
+
+@pytest.mark.parametrize(
+    ("asked", "stored"),
+    [
+        ("Can I park here overnight", "Must I park here overnight"),
+        ("Am I allowed to attend the hearing", "Do I have to attend the hearing"),
+        ("May tenants paint the walls", "Should tenants paint the walls"),
+        ("Who is the king of Spain", "Who was the king of Spain"),
+        ("Where do whales breed", "Where did whales breed"),
+        ("Will the museum close", "Did the museum close"),
+        ("外卖员可以走正门吗", "外卖员必须走正门吗"),
+        ("我能退出项目吗", "我应该退出项目吗"),
+        ("票价会降吗", "票价降了吗"),
+        ("公司将裁员吗", "公司已经裁员吗"),
+    ],
+)
+def test_refused(asked: str, stored: str) -> None:
+    assert all(mood.differ(*pair) for pair in both(asked, stored))
+
+
+@pytest.mark.parametrize(
+    ("asked", "stored"),
+    [
+        ("Can I park here overnight", "Am I allowed to park here overnight"),
+        ("Should I bring a towel", "Do I need to bring a towel"),
+        ("My train was late, how do I claim", "My train is late, how do I claim"),
+        ("Why is my parcel late", "Why was my parcel late"),
+        ("可以带宠物吗", "能不能带宠物"),
+        ("手机丢了怎么办", "手机丢失怎么办"),
+        ("参加学会要多少钱", "参加了学会要多少钱"),
+    ],
+)
+def test_kept(asked: str, stored: str) -> None:
+    assert not any(mood.differ(*pair) for pair in both(asked, stored))
