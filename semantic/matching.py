@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
+from semantic.irregular import VERB
+
 _ENDINGS: Final = ("ing", "ed", "er", "al", "ly", "ment", "ion", "es", "s", "e", "d", "y", "ies")
 _VOWELS: Final = frozenset("aeiou")
 _LONG: Final = 5
@@ -39,6 +41,8 @@ def akin(one: str, other: str) -> bool:
 
 
 def _inflected(one: str, other: str) -> bool:
+    if VERB.get(one, one) == VERB.get(other, other):
+        return True
     short, long = sorted((one, other), key=len)
     if len(short) < 3 or short[:3] != long[:3]:
         return False

@@ -23,6 +23,7 @@ from semantic.guard import (
     slot,
     term,
     type,
+    voice,
 )
 from semantic.reading import Reading
 from semantic.settings import Settings
@@ -42,6 +43,7 @@ BASE: Final[dict[str, Guard]] = {
     "kind": kind.differ,
     "opposite": opposite.differ,
     "order": order.differ,
+    "voice": voice.differ,
 }
 """Cheap ones first."""
 STRICT: Final[dict[str, Guard]] = {

@@ -26,6 +26,7 @@ def test_refused(asked: str, stored: str) -> None:
     [
         ("How do I mend a tap", "How do I repair a tap"),
         ("How do I clean a carpet", "How do I clean carpets"),
+        ("How long can soup be kept in a jar", "How long can I keep soup in a jar"),
         ("How do I claim compensation", "How do I claim compensaton"),
         ("怎么查询账单", "怎么查看账单"),
         ("怎么修改地址", "如何更改地址"),

@@ -1,0 +1,98 @@
+"""Who does it and to whom it is done, told by the form of the verb: by whom, 被, what eats."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from semantic.matching import akin, unmatched
+from semantic.reading import Reading
+from semantic.wordlist import listed
+
+_BE: Final = frozenset(listed("is are was were be been being am get gets got"))
+_DO: Final = frozenset(("do", "does", "did"))
+_ASKS: Final = frozenset(("what", "which", "who", "whom", "whose"))
+_BARE: Final = frozenset(listed("a an the my your our his her their its this that"))
+_BEI: Final = re.compile("(?<![棉])被(?![子告套褥动])")
+_OBJECT: Final = "我你他她它咱您人别谁"
+"""Letters that begin what a deed is done to, where no noun is known."""
+_HEADED: Final = re.compile(r"^(?:请问|到底)?(?:什么|谁|哪些)(?![时样地人])(?!.*[是有叫为])")
+_TAILED: Final = re.compile(r"(?<![为是有叫])(?:什么|谁|哪些)[了呢啊呀?。]*$")
+
+
+def differ(asked: Reading, stored: Reading) -> bool:
+    """Whether, of the same things, the one that acts in one is the one acted on in the other."""
+    if asked.language == stored.language == "zh":
+        return (
+            _suffers(asked.text, stored.text)
+            or _suffers(stored.text, asked.text)
+            or (
+                _sought(asked.text, stored.text) and sorted(asked.content) == sorted(stored.content)
+            )
+        )
+    if asked.language != "en" or stored.language != "en":
+        return False
+    return (
+        _undergoes(asked.words, stored.words)
+        or _undergoes(stored.words, asked.words)
+        or _inverted(asked, stored)
+    )
+
+
+def _undergoes(passive: tuple[str, ...], active: tuple[str, ...]) -> bool:
+    """Whether who does it in an English passive comes, in the active, after whom it is done to."""
+    if "by" not in passive or "by" in active:
+        return False
+    place = passive.index("by")
+    deed = passive[place - 1]
+    if place + 1 >= len(passive) or _BE.isdisjoint(passive[:place]) or _place(deed, active) < 0:
+        return False
+    if deed in active and not _BE.isdisjoint(active):
+        return False  # a passive, too
+    agent = next((word for word in passive[place + 1 :] if word not in _BARE), "")
+    patient = next((word for word in reversed(passive[: place - 1]) if word not in _BARE | _BE), "")
+    by, to = _place(agent, active), _place(patient, active)
+    return 0 <= to < by and (to == 0 or active[to - 1] not in _ASKS)
+
+
+def _place(word: str, words: tuple[str, ...]) -> int:
+    """Where it stands, in any form; -1: nowhere."""
+    return next((place for place, other in enumerate(words) if _same(word, other)), -1)
+
+
+def _same(one: str, other: str) -> bool:
+    return one == other or akin(one, other)
+
+
+def _inverted(asked: Reading, stored: Reading) -> bool:
+    """Whether only one English question asks for the object (`what do sharks eat`), and the other
+    has what acts there behind its verb (`what eats sharks`)."""
+    one, other = asked.words[:2], stored.words[:2]
+    if len(one) < 2 or len(other) < 2 or one[0] != other[0] or one[0] not in _ASKS:
+        return False
+    if (one[1] in _DO) == (other[1] in _DO) or any(unmatched(asked.content, stored.content)):
+        return False
+    return bool(asked.content) and not _same(asked.content[0], stored.content[0])
+
+
+def _suffers(passive: str, active: str) -> bool:
+    """Whether what suffers a Chinese deed in one acts in the other: 我被打了 and 我打了人."""
+    found = _BEI.search(passive)
+    if found is None or _BEI.search(active) is not None:
+        return False
+    who = re.search(r"[^\W的了怎么]{1,2}$", passive[: found.start()].removesuffix("都"))
+    if who is None:
+        return False
+    deeds = "".join(set(re.findall(r"[^\W了过着怎么办]", passive[found.end() : found.end() + 5])))
+    if not deeds:
+        return False
+    acts = rf"{re.escape(who[0])}(?:[把将]|[^,。被]{{0,4}}?[{deeds}][了过着]?[{_OBJECT}])"
+    return re.search(acts, active) is not None
+
+
+def _sought(one: str, other: str) -> bool:
+    """Whether one Chinese text asks who does it, and the other to whom it is done."""
+    return any(
+        _HEADED.search(first) is not None and _TAILED.search(second) is not None
+        for first, second in ((one, other), (other, one))
+    )

@@ -1,0 +1,48 @@
+"""Passive and active with the parts exchanged refuse; one deed in both voices does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from semantic.guard import voice
+from tests.semantic.texts import both
+
+
+@pytest.mark.parametrize(
+    ("asked", "stored"),
+    [
+        ("Was the dog bitten by the cat", "Did the dog bite the cat"),
+        ("Are agents paid by owners", "Do agents pay owners"),
+        ("Is the surgeon assisted by a nurse", "Does a surgeon assist the nurse"),
+        ("What do owls hunt", "What hunts owls"),
+        ("Who did Acme buy", "Who bought Acme"),
+        ("我打伤了别人怎么办", "我被打伤了怎么办"),
+        ("病人把医生投诉了", "病人被医生投诉了"),
+        ("猫抓了我怎么办", "我的猫被抓了怎么办"),
+        ("什么吸引蚊子", "蚊子吸引什么"),
+        ("谁批准预算", "预算批准谁"),
+    ],
+)
+def test_refused(asked: str, stored: str) -> None:
+    assert all(voice.differ(*pair) for pair in both(asked, stored))
+
+
+@pytest.mark.parametrize(
+    ("asked", "stored"),
+    [
+        ("Was the dog bitten by the cat", "Did the cat bite the dog"),
+        ("Are agents paid by owners", "Do owners pay agents"),
+        ("Which mice are eaten by owls", "Which mice do owls eat"),
+        ("Can the fee be paid by card", "Can I pay the fee by card"),
+        ("Is it reviewed by Monday", "Will it be reviewed on Monday"),
+        ("What do owls hunt", "Tell me what owls hunt"),
+        ("What does inertia mean", "What is inertia"),
+        ("我被猫抓了怎么办", "猫抓了我怎么办"),
+        ("账户被锁了怎么办", "账户锁了怎么办"),
+        ("谁是作者", "作者是谁"),
+        ("什么水果维生素多", "维生素多的水果有什么"),
+        ("被子怎么洗", "怎么洗被子"),
+    ],
+)
+def test_kept(asked: str, stored: str) -> None:
+    assert not any(voice.differ(*pair) for pair in both(asked, stored))
