@@ -20,6 +20,7 @@ from semantic.guard import (
     order,
     part,
     question,
+    relation,
     slot,
     term,
     type,
@@ -43,6 +44,7 @@ BASE: Final[dict[str, Guard]] = {
     "kind": kind.differ,
     "opposite": opposite.differ,
     "order": order.differ,
+    "relation": relation.differ,
     "voice": voice.differ,
 }
 """Cheap ones first."""

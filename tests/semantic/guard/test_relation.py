@@ -1,0 +1,49 @@
+"""One thing in two relations that exclude each other refuses; a synonym of a relation does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from semantic.guard import relation
+from tests.semantic.texts import both
+
+
+@pytest.mark.parametrize(
+    ("asked", "stored"),
+    [
+        ("How do I get to the airport", "How do I get from the airport"),
+        ("Write a card to my aunt", "Write a card from my aunt"),
+        ("Load rows into Parquet", "Load rows from Parquet"),
+        ("May I call before the hearing", "May I call during the hearing"),
+        ("Can I swim while it rains", "Can I swim after it rains"),
+        ("Wait until midnight", "Wait since midnight"),
+        ("Give reasons for zoos", "Give reasons against zoos"),
+        ("Jobs under 30 hours", "Jobs over 30 hours"),
+        ("从仓库发货", "发货到仓库"),
+        ("怎么向Oracle写数据", "怎么从Oracle写数据"),
+        ("体检前能喝水吗", "体检后能喝水吗"),
+        ("体检之前能喝水吗", "体检期间能喝水吗"),
+        ("开会时要录音吗", "开会后要录音吗"),
+    ],
+)
+def test_refused(asked: str, stored: str) -> None:
+    assert all(relation.differ(*pair) for pair in both(asked, stored))
+
+
+@pytest.mark.parametrize(
+    ("asked", "stored"),
+    [
+        ("How do I get to the airport", "Way to the airport from here"),
+        ("Write a card to my aunt", "Write a card for my aunt"),
+        ("Trains from Lyon to Nice", "Trains to Nice from Lyon"),
+        ("How is gin different from vodka", "How is gin different to vodka"),
+        ("Wait until midnight", "Wait till midnight"),
+        ("从仓库发货", "仓库怎么发货"),
+        ("体检前能喝水吗", "体检之前能喝水吗"),
+        ("开会时间怎么改", "开会前怎么改时间"),
+        ("公司后台在哪", "公司前台在哪"),
+        ("收到公司的发票", "从公司拿发票"),
+    ],
+)
+def test_kept(asked: str, stored: str) -> None:
+    assert not any(relation.differ(*pair) for pair in both(asked, stored))
