@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from semantic.reading import Reading
@@ -9,14 +10,19 @@ from semantic.reading import Reading
 _ACTS: Final = frozenset(("do", "does", "did", "i"))
 _CLAUSE: Final = 3
 """Words of the shortest clause."""
-_WAYS: Final = (("to", "from"), ("from", "to"))
+_HOW: Final = frozenset("如何怎么样")
+_NAME: Final = 2
+"""Letters by which two Chinese names are known to be the same."""
+_GIVES: Final = re.compile("(?<![供不还交发])[给向替帮借欠赔][了过]?")
+"""Chinese words with who acts before them and to or for whom behind."""
+_MAY: Final = re.compile(
+    "(?:怎么|如何|怎样|能不能|可不可以|可以|能|会|要|应该|该|必须|想|没有?|不|都)+$"
+)
 
 
 def differ(asked: Reading, stored: Reading) -> bool:
     """Whether two sides of a word such as `to`, or two names, have changed places."""
-    if _swapped(asked.pivots, stored.pivots) or _turned(asked.pivots, stored.pivots):
-        return True
-    if _shuffled(asked.words, stored.words):
+    if _swapped(asked.pivots, stored.pivots) or _shuffled(asked, stored):
         return True
     if any(
         _reordered(one, other)
@@ -27,20 +33,28 @@ def differ(asked: Reading, stored: Reading) -> bool:
         )
     ):
         return True
-    if _exchanged(asked, stored):
+    if _exchanged(asked, stored) or _given(asked, stored) or _given(stored, asked):
         return True
     if not (asked.turned and stored.turned) or len(asked.body) != len(stored.body):
         return False
     return sorted(asked.body) == sorted(stored.body) and not rotated(asked.body, stored.body)
 
 
-def _shuffled(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def _shuffled(asked: Reading, stored: Reading) -> bool:
     """Whether one has just the words of the other in another order, as `milk chocolate` has those
-    of `chocolate milk`. Whole clauses may change places."""
+    of `chocolate milk`. Whole clauses may change places, and so may what a Chinese text is about;
+    how it is done is asked before it or behind."""
+    one, other = asked.words, stored.words
     if one == other or sorted(one) != sorted(other):
         return False
+    if asked.language == "zh":
+        return not rotated(one, other) and _told(one) != _told(other)
     clauses = range(_CLAUSE, len(one) - _CLAUSE + 1)
     return all(one[place:] + one[:place] != other for place in clauses)
+
+
+def _told(words: tuple[str, ...]) -> list[str]:
+    return [word for word in words if word not in _HOW]
 
 
 def _exchanged(asked: Reading, stored: Reading) -> bool:
@@ -53,7 +67,13 @@ def _exchanged(asked: Reading, stored: Reading) -> bool:
         return True
     if asked.content == stored.content:
         return False
-    return bool(asked.persons) or not _moved(asked.content, stored.content)
+    spoken = bool(asked.persons) and not (_by_me(asked) and _by_me(stored))
+    return spoken or not _moved(asked.content, stored.content)
+
+
+def _by_me(reading: Reading) -> bool:
+    """Whether it asks, in English, what the asker does: no one else can be who does it."""
+    return "i" in reading.words[1:_CLAUSE]
 
 
 def _sought(reading: Reading) -> bool:
@@ -85,13 +105,16 @@ def _swapped(
     return any((pivot, right, left) in other for pivot, left, right in one if left != right)
 
 
-def _turned(one: tuple[tuple[str, str, str], ...], other: tuple[tuple[str, str, str], ...]) -> bool:
-    """Whether one goes to where the other comes from."""
-    return any(_ends(one, there) & _ends(other, back) for there, back in _WAYS)
-
-
-def _ends(pivots: tuple[tuple[str, str, str], ...], way: str) -> set[str]:
-    return {right for pivot, _, right in pivots if pivot == way}
+def _given(asked: Reading, stored: Reading) -> bool:
+    """Whether, of two Chinese texts, who receives in one gives in the other."""
+    if not asked.language == stored.language == "zh":
+        return False
+    text = asked.text
+    to = {(found[0][0], text[found.end() :][:_NAME]) for found in _GIVES.finditer(text)}
+    return bool(to) and any(
+        (found[0][0], _MAY.sub("", stored.text[: found.start()])[-_NAME:]) in to
+        for found in _GIVES.finditer(stored.text)
+    )
 
 
 def _reordered(one: tuple[object, ...], other: tuple[object, ...]) -> bool:

@@ -15,7 +15,6 @@ from tests.semantic.texts import both
         ("Move from Redis to Kafka", "Move from Kafka to Redis"),
         ("Is gold heavier than lead", "Is lead heavier than gold"),
         ("Did Anna call Mark", "Did Mark call Anna"),
-        ("How do I get to the airport", "How do I get from the airport"),
         ("我能借你的书吗", "你能借我的书吗"),
         ("从北京到上海的火车", "从上海到北京的火车"),
         ("卖家给买家退款", "买家给卖家退款"),
@@ -34,6 +33,9 @@ from tests.semantic.texts import both
         ("password manager", "manager password"),
         ("does insurance cover accident damage", "does accident insurance cover damage"),
         ("牛奶巧克力怎么做", "巧克力牛奶怎么做"),
+        ("怎么给银行打款", "银行怎么给我打款"),
+        ("邻居欠我租金怎么办", "我欠邻居租金怎么办"),
+        ("保险应该赔客户多少", "客户应该赔保险多少"),
     ],
 )
 def test_refused(asked: str, stored: str) -> None:
@@ -46,8 +48,13 @@ def test_refused(asked: str, stored: str) -> None:
         ("On my phone, how do I talk to Siri", "How do I talk to Siri on my phone"),
         ("Tea and coffee", "Tea and coffee please"),
         ("从北京到上海的火车", "北京到上海火车"),
+        ("怎么给银行打款", "给银行打款怎么操作"),
+        ("邻居欠我租金怎么办", "邻居欠了我租金怎么办"),
         ("谁可以帮我退货", "谁能帮我退货"),
         ("Who do I contact about my pay", "Who should I contact about my pay"),
+        ("如何用Perl写脚本", "用Perl如何写脚本"),
+        ("去海边玩带什么药", "带什么药去海边玩"),
+        ("How do I join a chess club team", "How do I join a team at a chess club"),
         ("Free parking at the airport", "Airport free parking"),
     ],
 )
