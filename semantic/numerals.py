@@ -57,7 +57,7 @@ DIGITS: Final = re.compile(
     r"|(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?\s?(?P<half>[ap])\.?m\b\.?"
     r"|(?P<clock>\d{1,2}:\d\d)"
     r"|(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)*)"
-    r"(?P<scale>\s?k\b|\s?(?:hundred|thousand|million|billion)\b|[万亿千百])?"
+    r"(?P<scale>\s?k\b|\s?(?:hundred|thousand|million|billion)\b|万|亿|千(?![克米瓦卡])|百)?"
     r"(?P<part>\s?%|\s?per\s?cent\b)?(?:st|nd|rd|th)?"
 )
 _SCALES: Final = _MANY | _HAN_MANY | {"k": 1000, "千": 1000, "百": 100}
@@ -187,7 +187,12 @@ def _hours(found: re.Match[str]) -> str:
 
 def _han_hours(found: re.Match[str]) -> str:
     minute = "30" if found[3] else found[4]
-    return _clock(int(found[2]), minute, late=found[1] in _LATE, sure=found[1] is not None)
+    return _clock(
+        int(found[2]),
+        minute,
+        late=found[1] in _LATE,
+        sure=found[1] is not None or int(found[2]) > _NOON,
+    )
 
 
 def _clock(hour: int, minute: str | None, *, late: bool, sure: bool) -> str:
