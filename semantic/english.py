@@ -19,6 +19,12 @@ _BINDING: Final = _MODALS - {"will", "would"}
 """Those that change what is asked of a fact."""
 _TELL: Final = re.compile(r"(?:.* )?(?:tell (?:me|us)|like to know|need to know) (?!about|to)")
 """Makes a question of what follows, though it be a noun."""
+_TO_ME: Final = re.compile(
+    r"^(write|draft|compose|give|show|make|create|generate|suggest|recommend|list) (?:me|us)"
+    r"(?= (?:a|an|the|some|\d+) )"
+)
+"""What is written, is written for the one who asks."""
+_EXACTLY: Final = re.compile(r"^(how|what|where|when|why|who) (?:exactly|actually|precisely) ")
 _SPANS: Final = ("period", "duration", "length")
 _NEEDED: Final = frozenset(listed("required needed necessary mandatory compulsory"))
 _HOURS: Final = "openinghours"
@@ -55,6 +61,7 @@ def said(text: str) -> Said:
     words = spelt(tokens(text))
     text = " ".join(words)
     fronts, asked = _clauses(text)
+    asked = _EXACTLY.sub(r"\1 ", _TO_ME.sub(r"\1", asked))
     persons = _persons(asked.split() + fronts.split())
     question, modal, rest = _opened(asked)
     if not question and _TELL.match(text):

@@ -16,6 +16,11 @@ THANKS: Final = re.compile(
     r"(?: (?:in advance|a lot|so much|very much|again|for your help))?)++[ .!,]*$"
 )
 """Of texts in lower case, at their end; possessive, or many thanks would take for ever."""
+_WRITING: Final = (
+    r"(?:explain|list|write|describe|give|summari[sz]e|define|create|generate|compare|suggest"
+    r"|recommend|convert|calculate|translate|draft|compose|rewrite|name|solve|outline)\b"
+)
+"""What a model is asked to do: to be asked whether it can is to be asked for it."""
 LEAD: Final = re.compile(
     r"(?:(?:so|well|but|and|sorry(?: (?:to bother|to trouble|for bothering) you)?|excuse me|yes"
     r"|right"
@@ -26,12 +31,16 @@ LEAD: Final = re.compile(
     r"|(?:can|could) you help(?: me)?(?: with this)?(?= [,.?!])|any chance you (?:can"
     r"|could) tell me"
     r"|apologies(?: if this is \w+)?|(?:i am )?not sure if this is the right place"
-    r"|good (?:morning|afternoon|evening|day)|for your help|help|(?:may|can"
+    r"|good (?:morning|afternoon|evening|day)|for your help|help(?! (?:me|us)\b)|(?:may|can"
     r"|could) i (?:just )?ask|let me know"
     r"|(?:can|could|would|will) you (?:just )?(?:tell|show|advise|explain to|inform|remind|help)"
     r" (?:me|us)(?: with| on| about| out)?|tell me|help me (?=how)"
-    r"|(?:can|could|would|will) you(?= (?:explain|list|write|describe|give|summari[sz]e|define"
-    r"|create|generate|compare|suggest|recommend|convert|calculate|translate)\b)"
+    rf"|(?:can|could|would|will) you(?= {_WRITING})|help (?:me|us)(?: to)?(?= {_WRITING})"
+    rf"|(?:i would (?:be grateful|appreciate it) if you (?:could|would)"
+    rf"|i (?:would like|want|need) you to)(?= {_WRITING})"
+    r"|would you mind (?:telling|showing|explaining to) (?:me|us)"
+    r"|basically|honestly|anyway"
+    r"|(?:explain|describe)(?: to (?:me|us))?(?= (?:how|why|what|when|where|which|who)\b)"
     r"|(?:can|could) (?:someone|anyone|anybody|somebody) (?:tell|show|help|explain)(?: to)?(?: me)?"
     r"|(?:i (?:was|am|have been) )?(?:just )?(?:wondering|curious)(?: if you (?:can"
     r"|could) tell me)?"
@@ -50,7 +59,7 @@ _WHO: Final = (
 )
 """The subject that stands for all; `how do you check my identity` asks of the one spoken to."""
 _GO: Final = r"(?: (?:go about|need to go about|be able to|manage to))?"
-_BEST: Final = r"(?:best |right |correct |easiest |proper |quickest |simplest |usual )?"
+_BEST: Final = r"(?:best |right |correct |easiest |fastest |proper |quickest |simplest |usual )?"
 
 _KINDS: Final = {
     "long": (

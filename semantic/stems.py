@@ -31,6 +31,8 @@ def stem(word: str) -> str:
 def folded(word: str) -> str:
     """A word as one of those that ask the same."""
     plain = stem(word)
+    if plain.endswith("est") and plain[:-3] in SYNONYMS:
+        return f"{SYNONYMS[plain[:-3]]}est"
     return SYNONYMS.get(plain, plain)
 
 
