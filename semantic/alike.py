@@ -9,7 +9,7 @@ from semantic.profiles import threshold_alike
 from semantic.reading import Reading
 from semantic.settings import Settings
 
-_CLOSE: Final = ({"how", "where"}, {"when", "long"}, {"", "what"})
+_CLOSE: Final = ({"how", "where"}, {"when", "long"}, {"", "what"}, {"", "count"})
 """Types that one answer may do for."""
 _BEING: Final = frozenset(("", "is", "there"))
 """Modals that only state: `is parking free` and `is there free parking`."""

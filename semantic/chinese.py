@@ -29,9 +29,21 @@ def any_of(words: Iterable[str]) -> str:
     return "|".join(map(re.escape, sorted(set(words), key=lambda word: (-len(word), word))))
 
 
-_LEAD: Final = re.compile(
-    f"(?:(?:{any_of(POLITE)})(?!假|客|求|们|年|是说)[,,。!!??、::~ 哈啊呀]*)+"
+_WONDER: Final = "我?[就只还也]?是?想要?来?(?:问问|问|知道|了解|请教|咨询|打听)(?:一下|下|你们|您)*"
+"""To wonder is to ask."""
+_GREETED: Final = r"[^\W\d对]{0,3}(?:您好|你好)(?=[,,!!。])"
+"""Whoever is greeted: 医生您好."""
+_ASKED: Final = (
+    "(?:请问)?(?:你|您)?(?:能不能|可不可以|能否|可否|可以|能)(?:请)?(?:你|您)?(?:给我|帮我|替我|为我|帮忙)"
+    "(?=写|推荐|翻译|解释|介绍|列|总结|概括|生成|起草|拟|编|设计|讲|改写|润色|检查|分析|比较|计算|举)"
 )
+"""Whether a model can write it is no question: it is asked for it."""
+_LEAD: Final = re.compile(
+    f"(?:(?:{_WONDER}|{_GREETED}|{_ASKED}|{any_of(POLITE)})(?!假|客|求|们|年|是说|题|决)"
+    "[,,。!!??、::~ 哈啊呀]*)+"
+)
+_CAN: Final = re.compile("能|可")
+_CAN_IT: Final = re.compile("[吗么]?[??。!!]*$")
 _TAIL: Final = re.compile(f"(?:[,,。!!??、~. ]|{any_of(THANKS)})+$")
 _ASIDE: Final = re.compile(f"{any_of(ASIDES)}|(?<=介绍|解释)下|(?<=[看查问说讲])下(?!载|单)")
 _KIND: Final = {word: kind for kind, words in QUESTIONS.items() for word in words}
@@ -58,6 +70,10 @@ _ABLE: Final = listed("功能 智能 性能 能量 可能 技能 节能 能源 �
 _MODAL: Final = re.compile(f"(?:{any_of(_ABLE)})|({any_of(_MODAL_OF)})")
 _EITHER: Final = re.compile(r"(.{1,2})[不没]\1|[是能可]否|有无|有木有")
 _HAVE: Final = re.compile("(?<![没所拥含具享])有(?!关|名|趣|效|机|害|限|用|毒)")
+_WANTED: Final = re.compile("(?<![需主重想不只])要(?![求点不么是紧素塞闻])")
+"""Asked whether, what 要 says is that it has to be."""
+_LOCAL: Final = re.compile("(?<=[a-z0-9+#])(?:里面|上面|[上里中内下])$")
+"""Within a program, said without 在."""
 _PERSONS: Final = ("我", "我们", "你", "您", "你们")
 """Where both are spoken of, who does it to whom matters."""
 _WHO: Final = {"我": "i", "咱": "i", "你": "you", "您": "you"}
@@ -95,7 +111,7 @@ class Said(NamedTuple):
 
 def simplified(text: str) -> str:
     """The text in simplified letters."""
-    return text.translate(LETTERS)
+    return text.translate(LETTERS).replace("甚么", "什么")
 
 
 def said(text: str) -> Said:
@@ -107,10 +123,13 @@ def said(text: str) -> Said:
     whether = asked.endswith("吗") or "吗" in asked[-3:]
     asked = asked.removesuffix("吗")
     question, before, after = _opened(asked)
+    before = _LOCAL.sub("", before)
     asked_whether = _EITHER.search(asked) is not None
     if not question and (whether or asked_whether):
         question = "whether"
     modal, before, after = _modal(before, after)
+    if question == "whether" and not modal and _WANTED.search(before + after):
+        modal = "must"
     if question == "whether" and not modal and _HAVE.search(before + after):
         modal = "have"
     if question not in ("", "whether", "what", "why"):
@@ -127,6 +146,8 @@ def _shorn(text: str) -> str:
     lead = _LEAD.match(text)
     if lead and lead.end() < len(text):
         text = text[lead.end() :]
+        if _CAN.search(lead[0]):
+            text = _CAN_IT.sub("", text)
     tail = _TAIL.search(text)
     return text[: tail.start()] if tail else text
 
