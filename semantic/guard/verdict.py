@@ -24,6 +24,7 @@ from semantic.guard import (
     slot,
     term,
     type,
+    variant,
     voice,
 )
 from semantic.reading import Reading
@@ -40,6 +41,7 @@ BASE: Final[dict[str, Guard]] = {
     "term": term.differ,
     "length": length.differ,
     "name": name.differ,
+    "variant": variant.differ,
     "code": code.differ,
     "kind": kind.differ,
     "opposite": opposite.differ,
