@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
+from semantic.glossary import ENGLISH, HAN, NOTHING
 from semantic.irregular import VERB
 
 _ENDINGS: Final = ("ing", "ed", "er", "al", "ly", "ment", "ion", "es", "s", "e", "d", "y", "ies")
 _VOWELS: Final = frozenset("aeiou")
+_NAMED: Final = frozenset(("unit", "currency", "code", "database", "weekday", "month"))
+"""Classes whose members have several names each, and nothing else in common."""
 _LONG: Final = 5
 """Letters from which on a single slip of the pen leaves a word known."""
 
@@ -21,11 +25,32 @@ def unmatched(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[list[str], 
         return mine, theirs
     for word in tuple(mine):
         for counterpart in theirs:
-            if akin(word, counterpart):
+            if akin(word, counterpart) or _one_thing(word, counterpart):
                 mine.remove(word)
                 theirs.remove(counterpart)
                 break
+    _join(mine, theirs)
+    _join(theirs, mine)
     return mine, theirs
+
+
+def _join(parts: list[str], wholes: list[str]) -> None:
+    """Take out two words that are written as one on the other side."""
+    for left, right in tuple(pairwise(parts)):
+        if left + right in wholes and left in parts and right in parts:
+            wholes.remove(left + right)
+            parts.remove(left)
+            parts.remove(right)
+
+
+def _one_thing(one: str, other: str) -> bool:
+    """Whether two words name one thing: km and kilometre, JS and JavaScript."""
+    named = {(kind, name) for kind, name in _members(one) if kind in _NAMED}
+    return not named.isdisjoint(_members(other))
+
+
+def _members(word: str) -> tuple[tuple[str, str], ...]:
+    return (ENGLISH.get(word) or HAN.get(word) or NOTHING).members
 
 
 def _without(one: tuple[str, ...], other: tuple[str, ...]) -> list[str]:

@@ -23,4 +23,11 @@ def differ(asked: Reading, stored: Reading) -> bool:
     types = {asked.question, stored.question}
     if len(types) == 1 or "" in types or types in _CLOSE:
         return False
+    if types == {"how", "manner"} and (_passive(asked) or _passive(stored)):
+        return False
     return asked.language == "zh" or "what" not in types or not _HARD.isdisjoint(types)
+
+
+def _passive(reading: Reading) -> bool:
+    """Whether it asks how a thing is made, which is how one makes it."""
+    return reading.question == "manner" and reading.words[1:2] in (("is",), ("are",))

@@ -13,6 +13,7 @@ from tests.semantic.texts import both
     [
         ("Can I bring my guitar on board", "Can I bring my skateboard on board"),
         ("How do I clean a kettle", "How do I clean a carpet"),
+        ("Does my wife get a widow's pension", "Does my husband get a widow's pension"),
         ("怎么清洗窗帘", "怎么清洗地毯"),
         ("红烧排骨怎么做", "红烧茄子怎么做"),
     ],
@@ -27,6 +28,9 @@ def test_refused(asked: str, stored: str) -> None:
         ("How do I mend a tap", "How do I repair a tap"),
         ("How do I clean a carpet", "How do I clean carpets"),
         ("How long can soup be kept in a jar", "How long can I keep soup in a jar"),
+        ("Is the cook book free", "Is the cookbook free"),
+        ("How many km is a marathon", "How many kilometres is a marathon"),
+        ("10公斤橙子多少钱", "10千克橙子多少钱"),
         ("How do I claim compensation", "How do I claim compensaton"),
         ("怎么查询账单", "怎么查看账单"),
         ("怎么修改地址", "如何更改地址"),

@@ -25,6 +25,7 @@ def test_refused(asked: str, stored: str) -> None:
     ("asked", "stored"),
     [
         ("How do I apply", "Where do I apply"),
+        ("How is cheese made", "How do you make cheese"),
         ("What is the price of milk", "How much is milk"),
         ("多久发货", "什么时候发货"),
     ],
