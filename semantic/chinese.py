@@ -70,6 +70,8 @@ _ABLE: Final = listed("功能 智能 性能 能量 可能 技能 节能 能源 �
 _MODAL: Final = re.compile(f"(?:{any_of(_ABLE)})|({any_of(_MODAL_OF)})")
 _EITHER: Final = re.compile(r"(.{1,2})[不没]\1|[是能可]否|有无|有木有")
 _HAVE: Final = re.compile("(?<![没所拥含具享])有(?!关|名|趣|效|机|害|限|用|毒)")
+_BEST: Final = re.compile("(?:比较|最|更|才|为)好$")
+"""How it is done, and how it is done best."""
 _WANTED: Final = re.compile("(?<![需主重想不只])要(?![求点不么是紧素塞闻])")
 """Asked whether, what 要 says is that it has to be."""
 _LOCAL: Final = re.compile("(?<=[a-z0-9+#])(?:里面|上面|[上里中内下])$")
@@ -133,7 +135,7 @@ def said(text: str) -> Said:
     if question == "whether" and not modal and _HAVE.search(before + after):
         modal = "have"
     if question not in ("", "whether", "what", "why"):
-        modal = ""
+        modal, after = "", _BEST.sub("", after)
     place = _PLACE.match(after)
     if place:
         before, after = before + place[1], after[place.end() :]

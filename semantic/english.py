@@ -6,7 +6,7 @@ import re
 from typing import Final, NamedTuple
 
 from semantic.numerals import spelt
-from semantic.openings import GREETING, LEAD, OPENING, PROCESS, THANKS, WHETHER
+from semantic.openings import GREETING, LEAD, MEANING, OPENING, PROCESS, THANKS, WHETHER
 from semantic.tokens import tokens
 from semantic.wordlist import listed
 from semantic.words import ARTICLES, AUXILIARY, GETTING, GRANTED, LIGHT, MEASURES, NOUN_OF, SUBJECTS
@@ -110,6 +110,8 @@ def _opened(text: str) -> tuple[str, str, str]:
     """The question's type, its modal, and the rest."""
     found = OPENING.match(f"{text} ")
     if found is None:
+        if meaning := MEANING.match(text):
+            return "what", "", meaning[1]
         process = PROCESS.match(text)
         return ("how", "", process[1]) if process else ("", "", text)
     kind = found.lastgroup or ""

@@ -8,8 +8,9 @@ from typing import Final
 from semantic.wordlist import listed
 
 GREETING: Final = re.compile(
-    r"(?:(?:hi|hello|hey|hiya|yo|dear|good (?:morning|afternoon|evening|day)|morning|evening"
-    r"|greetings)(?: (?:there|all|team|everyone|folks|guys|sir|madam|both|again))*[ ,.!:-]+)+"
+    r"(?:(?:hi|hello|hey|hiya|yo|dear(?: \w+){1,3}(?=,)|dear|good (?:morning|afternoon|evening|day)"
+    r"|morning|evening|greetings)"
+    r"(?: (?:there|all|team|everyone|folks|guys|sir|madam|both|again))*[ ,.!:-]+)+"
 )
 THANKS: Final = re.compile(
     r"(?:[ ,.!?-]*\b(?:(?:many |lots of )?(?:thanks|thank you|cheers)|ta|(?:kind |best )?regards)"
@@ -111,7 +112,7 @@ _KINDS: Final = {
         r"|(?:what (?:is|are) (?:meant by|the (?:meaning|definition) of)|what do you mean by"
         r"|(?:what|which)(?: (?:kinds?|sorts?|types?) of)?|define|explain(?: to me)?"
         r"(?: (?:what|the (?:concept|meaning|idea|notion) of))?|describe|meaning of"
-        r"|definition of)\b ?"
+        r"|(?:give (?:a|the) )?definition of)\b ?"
     ),
     "manner": r"how\b ?",
     "can": (
@@ -138,6 +139,8 @@ OPENING: Final = re.compile("|".join(f"(?P<{kind}>{form})" for kind, form in _KI
 """The name of the group that fits is the type."""
 WHETHER: Final = frozenset(listed("can must should will there did is"))
 """Types that are answered by yes or no."""
+MEANING: Final = re.compile(r"(.+?) (?:definition|meaning)$")
+"""A topic with a noun that asks what it is."""
 PROCESS: Final = re.compile(
     r"(.+?) (?:process|procedure|steps|instructions|guide|tutorial|how to)$"
 )
