@@ -15,10 +15,15 @@ _RELATIONS: Final = {
     "while": "during", "throughout": "during", "after": "after", "since": "after",
     "for": "for", "against": "against", "inside": "in", "outside": "outside",
     "under": "under", "below": "under", "over": "over", "above": "over",
+    "at": "at", "on": "at", "in": "at", "upon": "at", "within": "at",
+    "with": "with", "as": "as", "about": "about", "regarding": "about",
 }  # fmt: skip
 _APART: Final = (
     {"to", "from"},
     {"before", "during", "after"},
+    {"at", "before", "after"},
+    {"as", "with", "about", "from"},
+    {"as", "for", "about"},
     {"for", "against"},
     {"in", "outside"},
     {"under", "over"},
@@ -52,7 +57,18 @@ def differ(asked: Reading, stored: Reading) -> bool:
         one, other = _english(asked.words), _english(stored.words)
     else:
         return False
-    return any(_apart(one[thing], other[thing]) for thing in one.keys() & other.keys())
+    return any(_apart(one[thing], other[thing]) for thing in one.keys() & other.keys()) or (
+        asked.language == "zh" and (_sooner(one, stored.text) or _sooner(other, asked.text))
+    )
+
+
+def _sooner(said: dict[str, set[str]], other: str) -> bool:
+    """Whether what comes before something in one Chinese text comes with it in the other; after
+    it and with it are often said for each other."""
+    return any(
+        relations == {"before"} and re.search(rf"{re.escape(thing)}(?!之?前|以前)", other)
+        for thing, relations in said.items()
+    )
 
 
 def _apart(one: set[str], other: set[str]) -> bool:

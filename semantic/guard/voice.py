@@ -83,6 +83,9 @@ def _suffers(passive: str, active: str) -> bool:
     who = re.search(r"[^\W的了怎么]{1,2}$", passive[: found.start()].removesuffix("都"))
     if who is None:
         return False
+    by = re.match(r"(\w\w)(\w)", passive[found.end() :])
+    if by and re.search(rf"{re.escape(who[0])}\w*{by[2]}\w*{re.escape(by[1])}", active):
+        return True
     deeds = "".join(set(re.findall(r"[^\W了过着怎么办]", passive[found.end() : found.end() + 5])))
     if not deeds:
         return False
