@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from semantic import classes, opposites
+from semantic import classes, han_opposites, opposites
 from semantic.settings import Terms
 from semantic.wordlist import entries, named
 
@@ -96,5 +96,5 @@ def _facts(pairs: str, listed: str) -> dict[str, Facts]:
 
 
 ENGLISH: Final = _facts(opposites.ENGLISH, classes.ENGLISH)
-HAN: Final = _facts(opposites.HAN, classes.HAN)
+HAN: Final = _facts(han_opposites.HAN, classes.HAN)
 NOTHING: Final = Facts()

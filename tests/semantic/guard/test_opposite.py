@@ -20,6 +20,8 @@ from tests.semantic.texts import both
         ("Flights before noon", "Flights after noon"),
         ("Raise my rent", "Lower my rent"),
         ("Enable sync", "Disable sync"),
+        ("Foods high in zinc", "Foods low in zinc"),
+        ("Wear loose clothes", "Wear tight clothes"),
         ("Is the nurse overpaid", "Is the nurse underpaid"),
         ("Show preoperative advice", "Show postoperative advice"),
         ("What does the trainer sign", "What does the trainee sign"),
