@@ -22,6 +22,7 @@ from semantic.guard import (
     question,
     relation,
     slot,
+    swap,
     term,
     type,
     variant,
@@ -50,13 +51,15 @@ BASE: Final[dict[str, Guard]] = {
     "voice": voice.differ,
 }
 """Cheap ones first."""
-STRICT: Final[dict[str, Guard]] = {
-    "type": type.differ,
+BALANCED: Final[dict[str, Guard]] = {
     "narrow": narrow.differ,
-    "slot": slot.differ,
+    "swap": swap.differ,
     "extra": extra.differ,
 }
-"""What a word exchanged or added may do, whichever word it is."""
+"""What a single word exchanged or added may do, whichever word it is."""
+STRICT: Final[dict[str, Guard]] = {**BALANCED, "type": type.differ, "slot": slot.differ}
+"""And several of them, where most words are equal."""
+_PROFILES: Final = {"strict": STRICT, "balanced": BALANCED}
 
 
 def refusal(asked: Reading, stored: Reading, settings: Settings) -> str:
@@ -66,6 +69,5 @@ def refusal(asked: Reading, stored: Reading, settings: Settings) -> str:
     for found, differ in BASE.items():
         if differ(asked, stored):
             return found
-    if settings.profile != "strict":
-        return ""
-    return next((found for found, differ in STRICT.items() if differ(asked, stored)), "")
+    more = _PROFILES.get(settings.profile, {})
+    return next((found for found, differ in more.items() if differ(asked, stored)), "")

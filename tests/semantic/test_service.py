@@ -228,7 +228,7 @@ async def test_a_later_epoch_voids_what_was_asked_for_before() -> None:
 
 
 async def test_a_request_can_only_raise_the_threshold() -> None:
-    async with company(min_similarity=0.8, profile="balanced") as here:
+    async with company(min_similarity=0.8, profile="relaxed") as here:
         await here.learn(LONG)
 
         loose = await here.ask(NEAR, threshold=0.1)
@@ -288,7 +288,7 @@ async def test_in_shadow_nothing_is_served() -> None:
 
 
 async def test_without_evidence_a_neighbour_is_verified_and_a_form_served() -> None:
-    async with company(min_similarity=0.0, profile="balanced") as here:
+    async with company(min_similarity=0.0, profile="relaxed") as here:
         await here.learn(LONG, "long")
         await here.learn("怎么退货", "return")
 
@@ -339,7 +339,7 @@ async def test_what_is_unsure_speaks_against_nothing_and_for_nothing(
     least: float, labels: int
 ) -> None:
     """Two wordings may say the same: what is open stays open, and what is closed stays closed."""
-    async with company(mode="shadow", min_similarity=least, profile="balanced") as here:
+    async with company(mode="shadow", min_similarity=least, profile="relaxed") as here:
         await here.learn(LONG, "long")
         found = await here.ask(NEAR)
         assert found.kind == "semantic"
@@ -553,7 +553,7 @@ async def test_one_without_a_vector_costs_no_other_its_own() -> None:
 async def test_what_a_judge_allowed_is_near_enough_for_who_wants_no_more(
     threshold: float, *, served: bool
 ) -> None:
-    async with company(judge=ASYNC, min_similarity=0.98, profile="balanced") as here:
+    async with company(judge=ASYNC, min_similarity=0.98, profile="relaxed") as here:
         await here.learn(LONG, "long")
         found = await here.ask(NEAR)
         assert found.action == "promote"
@@ -576,7 +576,7 @@ VERDICTS: list[tuple[Word, str]] = [("yes", ""), ("no", "judge"), ("unknown", "j
 @pytest.mark.parametrize(("verdict", "reason"), VERDICTS)
 async def test_a_judge_decides_on_what_is_near(verdict: Word, reason: str) -> None:
     """That it said nothing, perhaps since it is away, is told apart from a no."""
-    async with company(judge=SYNC, profile="balanced", verdict=verdict) as here:
+    async with company(judge=SYNC, profile="relaxed", verdict=verdict) as here:
         await here.learn(LONG)
         found = await here.ask(NEAR)
 
@@ -596,7 +596,7 @@ async def test_a_judge_decides_on_the_same_words_too_and_on_no_equal_form() -> N
 
 async def test_a_judges_word_is_about_the_answer_that_it_saw() -> None:
     """Another answer has come under the same key since."""
-    async with company(judge=ASYNC, min_similarity=0.99, profile="balanced") as here:
+    async with company(judge=ASYNC, min_similarity=0.99, profile="relaxed") as here:
         await here.learn(LONG, "long")
         await consulted(here, await here.ask(NEAR), NEAR)
         assert (await here.ask(NEAR)).action == "serve"

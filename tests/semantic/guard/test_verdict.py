@@ -32,7 +32,8 @@ TEXTS = st.text(max_size=60) | st.lists(st.sampled_from(FRAGMENTS), max_size=12)
         ("How do I pay", "怎么付款", "language"),
         ("Turn on lights", "Turn off lights", "opposite"),
         ("北京有多大", "上海有多大", "kind"),
-        ("How do I clean a kettle", "How do I clean a carpet", "slot"),
+        ("How do I clean a kettle", "How do I clean a carpet", "swap"),
+        ("Can I post a big lamp in a box", "Can I post a hot soup in a box", "slot"),
         ("Can I travel free", "Can my daughter travel free", "narrow"),
     ],
 )
@@ -41,10 +42,20 @@ def test_the_reason(asked: str, stored: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("profile", "reason"), [("strict", "slot"), ("balanced", ""), ("relaxed", "")]
+    ("profile", "reason"), [("strict", "swap"), ("balanced", "swap"), ("relaxed", "")]
 )
-def test_only_strict_minds_any_word(profile: Profile, reason: str) -> None:
+def test_relaxed_does_not_mind_which_word(profile: Profile, reason: str) -> None:
     asked, stored = reading("How do I clean a kettle"), reading("How do I clean a carpet")
+
+    assert refusal(asked, stored, Settings(profile=profile)) == reason
+
+
+@pytest.mark.parametrize(("profile", "reason"), [("strict", "slot"), ("balanced", "")])
+def test_only_strict_minds_several_words(profile: Profile, reason: str) -> None:
+    asked, stored = (
+        reading("Can I post a big lamp in a box"),
+        reading("Can I post a hot soup in a box"),
+    )
 
     assert refusal(asked, stored, Settings(profile=profile)) == reason
 
