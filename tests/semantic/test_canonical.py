@@ -59,6 +59,7 @@ from tests.semantic.texts import reading
         ("Figma里如何画箭头", "如何在Figma里画箭头"),
         ("要预约吗", "需不需要预约"),
         ("什么是期权", "甚麼是期權"),
+        ("机票贬值赔偿怎么计算", "機票貶值賠償怎麼計算"),
     ],
 )
 def test_one_question(one: str, other: str) -> None:
