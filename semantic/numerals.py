@@ -34,6 +34,9 @@ _LOOSE: Final = ("one", "first")
 _NO_COUNT: Final = frozenset(listed("which this that no any every each another only the last"))
 """Words before `one` that make it a pronoun."""
 
+_OWNED: Final = frozenset(listed("the my your his her its our their a"))
+"""Words between which and a noun `second` is an ordinal."""
+
 _HAN: Final = {han: value for value, han in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _HAN_TENS: Final = {"十": 10, "百": 100, "千": 1000}
 _HAN_MANY: Final = {"万": 10**4, "亿": 10**8}
@@ -78,7 +81,7 @@ def spelt(words: list[str]) -> list[str]:
     total = current = 0
     inside = False
     for place, word in enumerate(words):
-        value = _value(word)
+        value = 2 if word == "second" and _ordinal(words, place) else _value(word)
         if value is None or (word in _LOOSE and not inside and _pronoun(words, place)):
             if inside:
                 done.append(str(total + current))
@@ -119,6 +122,11 @@ def _pronoun(words: list[str], place: int) -> bool:
     """Whether the `one` at a place stands for something said before, or `first` for a time."""
     following = words[place + 1 : place + 2]
     return (place > 0 and words[place - 1] in _NO_COUNT) or not following or following == ["of"]
+
+
+def _ordinal(words: list[str], place: int) -> bool:
+    """Whether a `second` at a place counts things, not time."""
+    return 0 < place < len(words) - 1 and words[place - 1] in _OWNED and words[place + 1].isalpha()
 
 
 def _value(word: str) -> int | None:

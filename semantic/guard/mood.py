@@ -18,6 +18,8 @@ _FORCE: Final = {
 }
 """Who should do it is told what who must is told: only leave and duty exclude each other."""
 _WAS: Final = frozenset(("did", "was", "were", "had"))
+_HAS: Final = frozenset(("has", "have"))
+_PRESENT: Final = _HAS | frozenset(("do", "does", "is", "are", "am", "can", "will"))
 _HEAD: Final = 4
 """Words within which an English question says its tense: `how many days did`."""
 _AHEAD: Final = re.compile(
@@ -36,7 +38,7 @@ def differ(asked: Reading, stored: Reading) -> bool:
         return True
     if asked.language == stored.language == "zh":
         return _came(asked.text, stored.text) or _came(stored.text, asked.text)
-    return _past(asked) != _past(stored)
+    return _later(asked, stored) or _later(stored, asked)
 
 
 def _first(reading: Reading) -> str:
@@ -44,9 +46,13 @@ def _first(reading: Reading) -> str:
     return reading.modal.split()[0] if reading.modal else ""
 
 
-def _past(reading: Reading) -> bool:
-    """Whether the question itself, not what is told beside it, is of the past."""
-    return reading.past and not _WAS.isdisjoint(reading.words[:_HEAD])
+def _later(asked: Reading, stored: Reading) -> bool:
+    """Whether, of two English questions, only the other is of the past. What is told beside the
+    question does not count, and of one without an auxiliary (`who wrote it`) nothing is known."""
+    head, other = frozenset(asked.words[:_HEAD]), frozenset(stored.words[:_HEAD])
+    if asked.question == "why" or not _WAS.isdisjoint(head) or _PRESENT.isdisjoint(head):
+        return False
+    return not _WAS.isdisjoint(other) or ("will" in head and not _HAS.isdisjoint(other))
 
 
 def _came(one: str, other: str) -> bool:

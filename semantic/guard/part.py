@@ -18,6 +18,8 @@ _AMOUNTS: Final = {
     )
     for word in words.split()
 }  # fmt: skip
+_STATING: Final = frozenset(("is", "there", "did", "will"))
+"""Asked whether it is so, `any` is some; asked whether it may be, `any` is each."""
 _HAN_ONLY: Final = re.compile(
     r"仅|唯独|只(?![要是好不])(?<![一两几多少每这那\d]只)|(?<![点大过多])半(?![夜岛导径球身])"
 )
@@ -44,4 +46,7 @@ def _parts(reading: Reading) -> int:
 def _amounts(reading: Reading) -> set[int]:
     if reading.language == "zh":
         return {found.lastindex or 0 for found in _HAN_AMOUNT.finditer(reading.text)}
-    return {_AMOUNTS[word] for word in reading.words if word in _AMOUNTS}
+    found = {_AMOUNTS[word] for word in reading.words if word in _AMOUNTS}
+    if "any" in reading.words and reading.question == "whether" and reading.modal in _STATING:
+        found.add(_AMOUNTS["some"])
+    return found

@@ -12,6 +12,8 @@ from semantic.wordlist import listed
 _BE: Final = frozenset(listed("is are was were be been being am get gets got"))
 _DO: Final = frozenset(("do", "does", "did"))
 _ASKS: Final = frozenset(("what", "which", "who", "whom", "whose"))
+_SHORT: Final = 3
+"""Words of a question with nothing between its auxiliary and its verb."""
 _BARE: Final = frozenset(listed("a an the my your our his her their its this that"))
 _BEI: Final = re.compile("(?<![棉])被(?![子告套褥动])")
 _OBJECT: Final = "我你他她它咱您人别谁"
@@ -70,7 +72,12 @@ def _inverted(asked: Reading, stored: Reading) -> bool:
     one, other = asked.words[:2], stored.words[:2]
     if len(one) < 2 or len(other) < 2 or one[0] != other[0] or one[0] not in _ASKS:
         return False
-    if (one[1] in _DO) == (other[1] in _DO) or any(unmatched(asked.content, stored.content)):
+    if (one[1] in _DO) == (other[1] in _DO):
+        return False
+    does, done = (asked, stored) if one[1] in _DO else (stored, asked)
+    if len(does.words) > _SHORT and akin(done.words[1], does.words[-1]):
+        return True
+    if any(unmatched(asked.content, stored.content)):
         return False
     return bool(asked.content) and not _same(asked.content[0], stored.content[0])
 

@@ -15,6 +15,7 @@ from tests.semantic.texts import both
         ("Is the trial exclusively for students", "Is the trial for students"),
         ("Peel an apple", "Peel half an apple"),
         ("Are all seats reserved", "Are some seats reserved"),
+        ("Are all seats reserved", "Are any seats reserved"),
         ("Do both partners pay", "Does either partner pay"),
         ("教师能借阅吗", "只有教师能借阅吗"),
         ("周末开放吗", "仅周末开放吗"),
@@ -32,6 +33,7 @@ def test_refused(asked: str, stored: str) -> None:
     [
         ("Can only adults use the pool", "Is it only adults who can use the pool"),
         ("Are all seats reserved", "Is every seat reserved"),
+        ("Can all members vote", "Can any member vote"),
         ("Is there some parking", "Is there parking"),
         ("养一只猫要花多少钱", "养猫要花多少钱"),
         ("半夜能办入住吗", "夜里能办入住吗"),

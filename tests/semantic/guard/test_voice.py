@@ -15,6 +15,7 @@ from tests.semantic.texts import both
         ("Are agents paid by owners", "Do agents pay owners"),
         ("Is the surgeon assisted by a nurse", "Does a surgeon assist the nurse"),
         ("What do owls hunt", "What hunts owls"),
+        ("What triggers a bad migraine", "What does a bad migraine trigger"),
         ("Who did Acme buy", "Who bought Acme"),
         ("我打伤了别人怎么办", "我被打伤了怎么办"),
         ("病人把医生投诉了", "病人被医生投诉了"),
