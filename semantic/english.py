@@ -24,6 +24,8 @@ _TO_ME: Final = re.compile(
     r"(?= (?:a|an|the|some|\d+) )"
 )
 """What is written, is written for the one who asks."""
+_WHEN: Final = re.compile(rf"(?:when|where) (?!(?:{'|'.join(sorted(AUXILIARY))})\b)(?=\w+ \w)")
+"""Of a clause that says when, it asks nothing: no auxiliary comes before who does it."""
 _EXACTLY: Final = re.compile(r"^(how|what|where|when|why|who) (?:exactly|actually|precisely) ")
 _SPANS: Final = ("period", "duration", "length")
 _NEEDED: Final = frozenset(listed("required needed necessary mandatory compulsory"))
@@ -91,19 +93,24 @@ def _persons(words: list[str]) -> tuple[str, ...]:
 def _clauses(text: str) -> tuple[str, str]:
     """What stands before the question, and the question."""
     text = re.sub(r"^[\W_]+|(?<=[\w%+#])[ .?!;:,]+$", "", text)
-    lead = LEAD.match(text)
-    text = text[lead.end() :] if lead else text
+    text = _unled(text)
     if _BREAK.search(text) is None:
         return "", text
     parts = [part.strip() for part in _BREAK.split(text) if part.strip()]
     if not parts:
         return "", text
-    for place, part in enumerate(parts):
-        lead = LEAD.match(part)
-        part = part[lead.end() :] if lead else part
-        if OPENING.match(f"{part} "):
-            return " ".join((*parts[place + 1 :], *parts[:place])), part
-    return " ".join(parts[1:]), parts[0]
+    parts = [_unled(part) for part in parts]
+    asks = [place for place, part in enumerate(parts) if OPENING.match(f"{part} ")]
+    if not asks:
+        return " ".join(parts[1:]), parts[0]
+    place = next((place for place in asks if not _WHEN.match(parts[place])), asks[0])
+    return " ".join((*parts[place + 1 :], *parts[:place])), parts[place]
+
+
+def _unled(text: str) -> str:
+    """A clause without what is said to the listener."""
+    lead = LEAD.match(text)
+    return text[lead.end() :] if lead else text
 
 
 def _opened(text: str) -> tuple[str, str, str]:

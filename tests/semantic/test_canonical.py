@@ -40,6 +40,10 @@ from tests.semantic.texts import reading
         ("如何在Linux中创建用户", "Linux怎么新建用户"),
         ("三年级的数学题怎么做", "3年级数学题怎么做"),
         ("什么是区块链技术", "请解释一下区块链技术的概念"),
+        (
+            "When a lodger leaves, what happens to the bond",
+            "What happens to the bond when a lodger leaves",
+        ),
         ("Write a limerick about rain", "Could you write me a limerick about rain, please?"),
         ("Draft a memo on leave", "I would be grateful if you could draft a memo on leave"),
         ("Translate a menu into Thai", "Please help me translate a menu into Thai"),
