@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from semantic.reading import Reading
+from semantic.stems import stem
 
 _ACTS: Final = frozenset(("do", "does", "did", "i"))
 _CLAUSE: Final = 3
@@ -44,7 +45,7 @@ def _shuffled(asked: Reading, stored: Reading) -> bool:
     """Whether one has just the words of the other in another order, as `milk chocolate` has those
     of `chocolate milk`. Whole clauses may change places, and so may what a Chinese text is about;
     how it is done is asked before it or behind."""
-    one, other = asked.words, stored.words
+    one, other = tuple(map(stem, asked.words)), tuple(map(stem, stored.words))
     if one == other or sorted(one) != sorted(other):
         return False
     if asked.language == "zh":

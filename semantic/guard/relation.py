@@ -12,7 +12,7 @@ from semantic.wordlist import listed
 _RELATIONS: Final = {
     "to": "to", "into": "to", "onto": "to", "towards": "to", "from": "from",
     "before": "before", "until": "before", "till": "before", "during": "during",
-    "while": "during", "throughout": "during", "after": "after", "since": "after",
+    "while": "during", "when": "during", "throughout": "during", "after": "after", "since": "after",
     "for": "for", "against": "against", "inside": "in", "outside": "outside",
     "under": "under", "below": "under", "over": "over", "above": "over",
     "at": "at", "on": "at", "in": "at", "upon": "at", "within": "at",
