@@ -15,7 +15,7 @@ from tests.semantic.ladder import SETS, Pair, pairs, percent, step
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-STRICT = Settings(profile="strict")
+STRICT, BALANCED = Settings(profile="strict"), Settings(profile="balanced")
 LIMITS = {"fow_pairs": (38.0, 1.0), "en_contrast": (36.0, 2.2), "zh_contrast": (36.0, 2.3)}
 """In percent: at least so many of the pairs that share an answer, at most so many of the traps."""
 LEXICAL = {"fow_pairs": 28.0, "en_contrast": 24.0, "zh_contrast": 36.0}
@@ -35,20 +35,23 @@ def cosines_of(embedder: USE, listed: list[Pair]) -> list[float]:
     return [float(one @ other) for one, other in zip(vectors[::2], vectors[1::2], strict=True)]
 
 
-def shares(listed: list[Pair], near: list[float]) -> tuple[float, float]:
+def shares(
+    listed: list[Pair], near: list[float], settings: Settings = STRICT
+) -> tuple[float, float]:
     """Percent served of the pairs that share an answer, and of the traps."""
     served, all_ = Counter[bool](), Counter(pair.same_answer for pair in listed)
     for pair, cosine in zip(listed, near, strict=True):
-        served[pair.same_answer] += step(pair, cosine, STRICT) != ""
+        served[pair.same_answer] += step(pair, cosine, settings) != ""
     return percent(served[True], all_[True]), percent(served[False], all_[False])
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.parametrize("settings", [STRICT, BALANCED])
 @pytest.mark.parametrize("name", SETS)
-def test_strict_serves_what_it_should_and_no_traps(
-    name: str, cosines: dict[str, list[float]]
+def test_what_should_be_is_served_and_no_traps(
+    name: str, settings: Settings, cosines: dict[str, list[float]]
 ) -> None:
-    same, traps = shares(pairs(name), cosines[name])
+    same, traps = shares(pairs(name), cosines[name], settings)
 
     floor, limit = LIMITS[name]
     assert same >= floor
