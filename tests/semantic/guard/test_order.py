@@ -35,6 +35,7 @@ from tests.semantic.texts import both
         ("does insurance cover accident damage", "does accident insurance cover damage"),
         ("牛奶巧克力怎么做", "巧克力牛奶怎么做"),
         ("怎么给银行打款", "银行怎么给我打款"),
+        ("怎么给银行打款", "银行怎么给客户打款"),
         ("邻居欠我租金怎么办", "我欠邻居租金怎么办"),
         ("保险应该赔客户多少", "客户应该赔保险多少"),
     ],
