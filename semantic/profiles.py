@@ -7,12 +7,12 @@ from typing import Final
 from semantic.settings import Profile
 
 _USE: Final = {
-    "strict": {"en": 0.94, "zh": 0.95},
+    "strict": {"en": 0.95, "zh": 0.96},
     "balanced": {"en": 0.92, "zh": 0.93},
     "relaxed": {"en": 0.88, "zh": 0.92},
 }
 _E5: Final = {
-    "strict": {"en": 0.975, "zh": 0.985},
+    "strict": {"en": 0.98, "zh": 0.988},
     "balanced": {"en": 0.97, "zh": 0.98},
     "relaxed": {"en": 0.965, "zh": 0.975},
 }
