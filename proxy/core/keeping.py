@@ -58,11 +58,19 @@ def kept(arrived: Arrived, lookup: Lookup, keeping: Keeping) -> Entry | str:
         life = lived(lookup, lookup.key, arrived.created, keeping)
         entry = _entry(arrived, shape, lookup, life, verdict.usage)
         return msgspec.structs.replace(entry, pinned=lookup.lifetime.pinned)
-    if keeping.negative_ttl and negative(status, arrived.body):
+    lasting = not _may_pass(arrived.head) and negative(status, arrived.body)
+    if keeping.negative_ttl and lasting:
         ttl = min(keeping.negative_ttl, lookup.lifetime.ttl)
         refused = _entry(arrived, shape, lookup, Span(ttl, 0.0, 0.0), Usage())
         return msgspec.structs.replace(refused, key=lookup.raw)
     return verdict.reason
+
+
+def _may_pass(head: Head) -> bool:
+    """Whether the upstream itself says that the same request may be answered otherwise soon: a
+    client that tries again, as SDKs do then, must reach it."""
+    should = head.get("x-should-retry") or ""
+    return should.strip().lower() == "true" or head.get("retry-after") is not None
 
 
 def lived(lookup: Lookup, key: Key, created: float, keeping: Keeping) -> Span:

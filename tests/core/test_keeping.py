@@ -183,6 +183,24 @@ def test_a_mistake_is_not_remembered_longer_than_an_answer_would_be() -> None:
     assert found.ttl == 3.0
 
 
+@pytest.mark.parametrize(
+    ("header", "remembered"),
+    [
+        (("X-Should-Retry", "true"), False),
+        (("retry-after", "0"), False),
+        (("retry-after", "Wed, 21 Oct 2015 07:28:00 GMT"), False),
+        (("x-should-retry", "false"), True),
+    ],
+)
+def test_what_is_to_be_tried_again_is_asked_again(
+    header: tuple[str, str], remembered: bool
+) -> None:
+    """SDKs repeat such a request at once: from the cache it could not come out otherwise."""
+    found = kept(arrived(ERROR, JSON, header, status=400), ASKED, KEEPING)
+
+    assert isinstance(found, Entry) is remembered
+
+
 def test_no_mistake_is_remembered_where_that_is_switched_off() -> None:
     forgetful = msgspec.structs.replace(KEEPING, negative_ttl=0.0)
 
