@@ -23,10 +23,21 @@ INERT: Final = frozenset(
         "service_tier",
     }
 )
-"""Top-level members that cannot change the answer. The same names deeper down are content."""
+"""Top-level members that cannot change the answer, but for what `streamed` finds. The same names
+deeper down are content."""
 
 ECHOED: Final = INERT - {"stream", "stream_options", "service_tier"}
 """Those of them that a Responses answer repeats, so that there another's value would be wrong."""
+
+
+def streamed(options: object) -> Fields:
+    """What `stream_options` ask of every event: padding, counts so far, what is yet to be invented.
+
+    An answer is replayed event by event, so these are of the answer. Usage at the end is not: it
+    is asked for always and hidden from who did not ask.
+    """
+    given = options if isinstance(options, dict) else {}
+    return {name: value for name, value in given.items() if name != "include_usage"}
 
 
 class Opaque(msgspec.Struct, frozen=True):

@@ -76,6 +76,8 @@ def kept_fields(fields: Fields, request: Request, rules: Rules) -> Fields:
     content = media.by_content(fields, remote=rules.remote_media)
     ignored = rules.ignored(request.endpoint)
     kept = {name: value for name, value in content.items() if name not in ignored}
+    if options := canonical.streamed(content.get("stream_options")):
+        kept["stream_options"] = options
     if request.endpoint is Endpoint.CHAT and kept.get("store") is False:
         del kept["store"]  # the default
     if request.edits is not None and request.edits.model is not None:

@@ -11,7 +11,7 @@ from proxy.core.entry import Key
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Changes with everything that changes keys, so that answers under older keys are never found."""
 
 

@@ -43,6 +43,15 @@ def test_what_is_ignored_is_named_with_the_reason() -> None:
     assert ignored["$.cache"] == ignored["header x-cache"] == "it steers the cache"
 
 
+def test_options_of_a_stream_are_ignored_where_they_ask_for_usage_alone() -> None:
+    usage, padding = {"include_usage": True}, {"include_obfuscation": False}
+
+    assert "$.stream_options" in dict(explained(arrival(chat(stream_options=usage))).ignored)
+    assert "$.stream_options" not in dict(
+        explained(arrival(chat(stream_options=usage | padding))).ignored
+    )
+
+
 @pytest.mark.parametrize("body", [b"not json", b"[]", b"", b'{"store":true}', b'{"a":"\\ud800"}'])
 def test_a_bypass_is_explained_in_words(body: bytes) -> None:
     found = explained(arrival(body))
@@ -76,6 +85,8 @@ def picture(data: str) -> dict[str, Any]:
         (chat(stop=["a"]), chat(stop=["a", "b"]), ["$.stop[1]"]),
         (chat(**{"a b": {"": 1}}), chat(**{"a b": {"": 2}}), ["$['a b']['']"]),
         (chat(user="u", stream=True), chat(user="v"), []),
+        (chat(stream_options={"include_usage": True}), chat(), []),
+        (chat(stream_options={"a": 1}), chat(stream_options={"a": 2}), ["$.stream_options.a"]),
         (picture("QUJD"), picture("QUJE"), ["$.messages[0].content[0].image_url.url"]),
         (picture("QUJD"), picture("QUJD\n"), []),
         (chat(store=True), chat(store=True, n=2), ["$.n"]),

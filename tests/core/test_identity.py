@@ -59,15 +59,19 @@ values = st.recursive(
 )
 reserved = INERT | {"cache", "store", "model", "audio", "tools", "messages", "text"}
 free = st.dictionaries(texts.filter(lambda name: name not in reserved), values, max_size=3)
-inert = st.dictionaries(st.sampled_from(sorted(INERT - {"stream"})), values, max_size=3)
+inert = st.dictionaries(
+    st.sampled_from(sorted(INERT - {"stream", "stream_options"})), values, max_size=3
+)
+usual = st.none() | texts | st.dictionaries(st.just("include_usage"), values)
 
 
-@given(free, inert, st.none() | st.booleans(), st.randoms(use_true_random=False))
+@given(free, inert, st.none() | st.booleans(), usual, st.randoms(use_true_random=False))
 def test_order_and_inert_members_do_not_count(
-    fields: dict[str, Any], ignored: dict[str, Any], stream: bool | None, chance: Any
+    fields: dict[str, Any], ignored: dict[str, Any], stream: bool | None, usage: Any, chance: Any
 ) -> None:
     body = {**chat(), **fields}
-    members = list({**body, **ignored, "stream": stream, "store": False, "cache": {}}.items())
+    form = {"stream": stream, "stream_options": usage}
+    members = list({**body, **ignored, **form, "store": False, "cache": {}}.items())
     chance.shuffle(members)
 
     assert together(arrival(dict(members)), arrival(body))
@@ -135,6 +139,14 @@ APART = {
     "an invisible letter": (chat("café"), chat("café\u200b")),
     "a blank at the end": (chat("a"), chat("a ")),
     "the case": (chat("a"), chat("A")),
+    "padding of events": (
+        chat(stream=True),
+        chat(stream=True, stream_options={"include_obfuscation": False}),
+    ),
+    "usage in every event": (
+        chat(stream=True, stream_options={"include_usage": True}),
+        chat(stream=True, stream_options={"include_usage": True, "continuous_usage_stats": True}),
+    ),
     "reasoning effort": (chat(reasoning_effort="low"), chat(reasoning_effort="high")),
 }
 
@@ -154,6 +166,10 @@ TOGETHER = {
     "an explicit json form": (b'{"model":"m","stream":false}', b'{"model":"m"}'),
     "the other form": (b'{"model":"m","stream":true}', b'{"model":"m"}'),
     "usage": (b'{"model":"m","stream_options":{"include_usage":true}}', b'{"model":"m"}'),
+    "usage beside padding": (
+        b'{"model":"m","stream_options":{"include_usage":true,"include_obfuscation":false}}',
+        b'{"model":"m","stream_options":{"include_obfuscation":false}}',
+    ),
     "not to be stored upstream": (b'{"model":"m","store":false}', b'{"model":"m"}'),
     "who the user is": (b'{"model":"m","user":"u","metadata":{"a":1}}', b'{"model":"m"}'),
     "our own object": (b'{"model":"m","cache":{"ttl":5,"tags":["a"]}}', b'{"model":"m"}'),
