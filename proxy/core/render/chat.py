@@ -14,6 +14,7 @@ _CHAT: Final = "chat.completion"
 # What every chunk of a stream repeats; other fields of a body go with the last chunk.
 _HEAD: Final = ("id", "object", "created", "model", "service_tier", "system_fingerprint")
 _CONTINUED: Final = ("text", "logprobs")
+_WORDS: Final = ("content", "refusal", "text")
 # Thinking comes before speaking.
 _FIRST: Final = ("reasoning_content", "reasoning", "reasoning_details")
 
@@ -117,13 +118,17 @@ def _spread(choice: dict[str, Any]) -> list[dict[str, Any]] | None:
         return None
     quiet = dict.fromkeys(logprobs)
     pieces = [{"index": index, **one, **quiet, "finish_reason": None} for one in contents]
+    pieces.append({"index": index, **end, **quiet, **rest, "finish_reason": finish})
     _bearer(pieces).update(logprobs)
-    return [*pieces, {"index": index, **end, **quiet, **rest, "finish_reason": finish}]
+    return pieces
 
 
 def _bearer(pieces: list[dict[str, Any]]) -> dict[str, Any]:
-    """The piece that carries the log probabilities: the one with the text, else the first."""
-    return next((one for one in pieces if one.get("delta", {}).get("content")), pieces[0])
+    """The piece that carries the log probabilities: the one with the text, else the last.
+
+    Not a message's first, in which SDKs count them twice.
+    """
+    return next((one for one in pieces if any(map(one.get("delta", one).get, _WORDS))), pieces[-1])
 
 
 def _deltas(message: dict[str, Any]) -> list[dict[str, Any]]:

@@ -354,6 +354,31 @@ def test_the_official_sdk_assembles_what_was_stored() -> None:
         ] == [c.model_dump() for c in theirs.message.tool_calls or []]
 
 
+CALLED = {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"content": "No.", "refusal": None},
+        {"content": None, "refusal": "No."},
+        {"content": None, "tool_calls": [CALLED]},
+    ],
+    ids=["said", "refused", "called"],
+)
+def test_log_probabilities_come_once_and_not_with_the_role(message: dict[str, Any]) -> None:
+    """SDKs take the first event of a choice as its beginning, and then add its log probabilities to
+    it: they would have them twice."""
+    told = {"content": None, "refusal": [{"token": "No.", "logprob": -0.1}]}
+    one = {"index": 0, "message": {"role": "assistant", **message}, "logprobs": told}
+    body = ANSWER | {"choices": [one | {"finish_reason": "stop"}]}
+    events = sse.split(chat.expanded(body, usage=False) or b"")[:-1]
+    pieces = [orjson.loads(sse.data(event) or b"")["choices"][0] for event in events]
+
+    assert [piece["logprobs"] for piece in pieces].count(told) == 1
+    assert pieces[0]["logprobs"] is None
+
+
 def test_the_official_sdk_reads_a_completions_stream() -> None:
     body = {
         "id": "cmpl-1",
