@@ -236,7 +236,7 @@ async def test_a_report_that_confirms_leaves_the_rest_as_it_is() -> None:
     assert [decision.reported for decision in fleet.router.decisions()] == [1800] * 4
 
 
-@pytest.mark.parametrize(("coding", "told"), [("", 500), ("gzip", 500), ("br", None)])
+@pytest.mark.parametrize(("coding", "told"), [("", 500), ("gzip", 500), ("dcb", None)])
 async def test_a_stream_tells_too_in_any_coding_that_is_known(
     coding: str, told: int | None
 ) -> None:

@@ -1,4 +1,4 @@
-"""Content codings undone: gzip, deflate and zstd, whole or as the bytes arrive, within a limit."""
+"""Content codings undone: gzip, deflate, br, zstd; whole or as bytes arrive, within a limit."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import sys
 import zlib
 from typing import Final, Protocol
 
+import brotli
 import zstandard
 
 _ZSTD_WINDOW: Final = 8 * 1024 * 1024
 """The largest window that HTTP allows for zstd (RFC 9659)."""
 _SLICE: Final = 512
 """Bytes of zstd input taken at once: they make 16 MiB at most before the limit is looked at."""
+
+
+_OUTPUT: Final = 1 << 16
+"""Bytes of brotli's output after which the limit is looked at: a few bytes may make gigabytes."""
 
 
 class CodingError(ValueError):
@@ -45,7 +50,7 @@ def decoded(coding: str, body: bytes, limit: int = sys.maxsize) -> bytes:
     """A whole body without its codings. Raises CodingError; a coding not known is one too."""
     stage = decoder(coding, limit)
     if stage is None:
-        raise CodingError(f"expected gzip, deflate, zstd or identity, got {coding!r}")
+        raise CodingError(f"expected gzip, deflate, br, zstd or identity, got {coding!r}")
     out = stage.feed(body) + stage.finish()
     if len(out) > limit:
         raise CodingError(f"expected at most {limit} bytes")
@@ -58,6 +63,8 @@ def _stage(name: str, limit: int) -> Decoder | None:
             return _Zlib(limit, gzip=True)
         case "deflate":
             return _Zlib(limit, gzip=False)
+        case "br":
+            return _Brotli(limit)
         case "zstd":
             return _Zstd(limit)
         case _:
@@ -126,6 +133,37 @@ class _Zlib:
 
     def finish(self) -> bytes:
         if self._head or (self._member is not None and not self._member.eof):
+            raise CodingError("the body broke off")
+        return b""
+
+
+class _Brotli:
+    """One brotli stream."""
+
+    def __init__(self, limit: int) -> None:
+        self._left = limit
+        self._brotli = brotli.Decompressor()
+        self._begun = False
+
+    def feed(self, data: bytes) -> bytes:
+        if not data:
+            return b""
+        self._begun = True
+        out = []
+        try:
+            # Until nothing comes: it holds back what is beyond the limit of a single call.
+            while piece := self._brotli.process(data, output_buffer_limit=_OUTPUT):
+                out.append(piece)
+                data = b""
+                self._left -= len(piece)
+                if self._left < 0:
+                    raise CodingError("more bytes than allowed")
+        except brotli.error as error:
+            raise CodingError(str(error)) from error
+        return b"".join(out)
+
+    def finish(self) -> bytes:
+        if self._begun and not self._brotli.is_finished():
             raise CodingError("the body broke off")
         return b""
 
