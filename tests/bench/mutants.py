@@ -85,7 +85,8 @@ def copied(root: Path) -> None:
     for folder in COPIED:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / folder, root / folder, ignore=ignored)
-    shutil.copy(ROOT / "pyproject.toml", root)
+    for file in ("pyproject.toml", "config.example.toml"):
+        shutil.copy(ROOT / file, root)
 
 
 @contextmanager
