@@ -75,8 +75,7 @@ class Storage:
         self.redis: RedisStore | None = None
         self.disk: Disk | None = None
         self.memory = Memory(near.max_bytes, near.ttl)
-        memory = Tier("memory", self.memory, peek=self.memory.peek, keep=self.memory.keep)
-        tiers = (memory, self._disk(), self._redis(), self._objects())
+        tiers = (self._memory(), self._disk(), self._redis(), self._objects())
         there = [tier for tier in tiers if tier is not None]
         self.tiers = Tiers(there, site.clock, emit, self.backlog)
         self.loops.append(partial(settling, there, site.clock, emit))
@@ -88,6 +87,10 @@ class Storage:
         vault = Vault(keys, clock=self._site.clock, emit=self._emit)
         self.loops.append(vault.run)
         return coder(vault)
+
+    def _memory(self) -> Tier:
+        held = self.memory
+        return Tier("memory", held, peek=held.peek, keep=held.keep, get_all=held.get_all)
 
     def _disk(self) -> Tier | None:
         path = disk_path(self._site.config, self._site.environ)
@@ -102,7 +105,7 @@ class Storage:
         self.disk = disk
         self.loops.append(disk.run)
         self.closing.append(closing(disk))
-        return Tier("disk", disk, peek=disk.glance, put_all=disk.put_all)
+        return Tier("disk", disk, peek=disk.peek, get_all=disk.get_all, put_all=disk.put_all)
 
     def _redis(self) -> Tier | None:
         if (link := self.link) is None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     Peek: TypeAlias = Callable[[Key, float], Stored | None]
     Keep: TypeAlias = Callable[[Stored, float], bool]
+    GetAll: TypeAlias = Callable[[Sequence[Key], float], Awaitable[dict[Key, Stored]]]
     PutAll: TypeAlias = Callable[[Sequence[Stored], float], Awaitable[list[bool]]]
     Worthy: TypeAlias = Callable[[Entry], bool]
 
@@ -51,6 +52,7 @@ class Tier:
         *,
         peek: Peek | None = None,
         keep: Keep | None = None,
+        get_all: GetAll | None = None,
         put_all: PutAll | None = None,
         filter: Filter | None = None,
         worthy: Worthy | None = None,
@@ -59,7 +61,7 @@ class Tier:
         silent: Callable[[], bool] = bool,
     ) -> None:
         """`peek`, `keep`: the store's `get` and `put` without a coroutine, if it has those;
-        `put_all`: its `put` for several at once.
+        `get_all`, `put_all`: the same for several at once, if they take no time to speak of.
         `worthy`: it takes only such entries, and only once they are used again. `shared`: by all
         gateways, so that a purge has reached it whatever this one has heard. `outage`: whether
         trying has a point; None: after a few failures it is tried now and then only. `silent`:
@@ -68,6 +70,7 @@ class Tier:
         self.store = store
         self.peek = peek
         self.keep = keep
+        self.get_all = get_all
         self.put_all = put_all
         self.filter = filter
         self.worthy = worthy
@@ -94,7 +97,7 @@ class Tier:
             return None
         owed = self.owed.among(keys)  # it may be paid before the answer is here
         try:
-            found = await (self._in_turn(keys, now) if self.peek else self._got(keys, now))
+            found = await (self.get_all or self._got)(keys, now)
         except (StoreError, TimeoutError) as error:
             self._failed("get", error, clock, emit)
             emit(TierLooked(self.name, "error", clock.mono() - start))
@@ -108,11 +111,6 @@ class Tier:
         for debts in filter(None, (owed, self.owed)):
             found = {key: stored for key, stored in found.items() if not debts.hide(stored)}
         return found
-
-    async def _in_turn(self, keys: Sequence[Key], now: float) -> dict[Key, Stored]:
-        # Not by `peek`: what is large is not to be unpacked in the loop.
-        got = [(key, await self.store.get(key, now)) for key in keys]
-        return {key: stored for key, stored in got if stored is not None}
 
     async def _got(self, keys: Sequence[Key], now: float) -> dict[Key, Stored]:
         async with asyncio.timeout(self._timeout):

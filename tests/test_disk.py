@@ -207,15 +207,24 @@ async def test_values_of_every_length_come_back_and_go_whole(
     assert disk.stats().bytes <= 3 * 4096
 
 
-async def test_what_is_large_is_no_matter_of_a_glance(desk: Desk) -> None:
+async def test_what_is_large_is_not_unpacked_in_passing(desk: Desk) -> None:
     """Unpacking some megabytes takes a tenth of a second, in which nobody else is served."""
     disk, large = desk.open(), entry("large", body=noise("large", 2 * MIB))
     await disk.put(entry("small"), NOW)
     await disk.put(large, NOW)
 
-    assert disk.glance(key("small"), NOW) == entry("small")
-    assert disk.glance(key("large"), NOW) is None
+    assert disk.peek(key("small"), NOW) == entry("small")
+    assert disk.peek(key("large"), NOW) is None
     assert await disk.get(key("large"), NOW) == large
+
+
+async def test_of_several_those_are_found_that_are_there_and_alive(desk: Desk) -> None:
+    disk, large = desk.open(), entry("large", body=noise("large", 2 * MIB))
+    await disk.put_all((entry("a"), large, alias("b", "a"), entry("old", ttl=1.0)), NOW)
+
+    names = [key(name) for name in ("none", "large", "b", "old", "a")]
+    found = await disk.get_all(names, NOW + 1.0)
+    assert found == {large.key: large, key("b"): alias("b", "a"), key("a"): entry("a")}
 
 
 async def test_values_that_do_not_prove_themselves_are_misses(desk: Desk) -> None:
@@ -283,7 +292,7 @@ async def test_a_full_file_takes_a_large_value_without_losing_all_others(desk: D
     for n in range(26):
         await fill(disk, range(n * 100, n * 100 + 100), length=3000 + 700 * (n % 7))
         await disk.put(entry(("large", n), body=noise(n, 2 * MIB)), NOW)
-        assert disk.peek(key(("large", n)), NOW) is not None
+        assert await disk.get(key(("large", n)), NOW) is not None
         assert disk.stats().bytes > (4 * MIB if n > 8 else 0)
 
     assert desk.data.stat().st_size <= 8 * MIB
@@ -385,7 +394,7 @@ async def test_a_disk_that_takes_no_more_is_an_error_until_it_does(desk: Desk) -
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
     await disk.put(entry("a", body=noise("a", MIB)), NOW)
 
-    assert disk.peek(key("a"), NOW) is not None
+    assert await disk.get(key("a"), NOW) is not None
 
 
 async def test_a_value_without_an_encoding_fails_alone(desk: Desk) -> None:

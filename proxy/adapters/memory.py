@@ -10,7 +10,7 @@ import msgspec
 from proxy.core.entry import Entry
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from proxy.core.entry import Key, Stored
 
@@ -66,6 +66,10 @@ class Memory:
     async def get(self, key: Key, now: float) -> Stored | None:
         """What is held; never raises."""
         return self.peek(key, now)
+
+    async def get_all(self, keys: Sequence[Key], now: float) -> dict[Key, Stored]:
+        """`get` for several at once."""
+        return {key: held for key in keys if (held := self.peek(key, now)) is not None}
 
     async def put(self, stored: Stored, now: float) -> bool:
         """Hold it; False: something asked for later is held. Never raises."""

@@ -14,7 +14,7 @@ from proxy.core.events import StoreReset
 from proxy.ports import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from proxy.adapters.disk.tree import Tree, Txn
@@ -62,11 +62,11 @@ class File:
         """Bytes in use above which entries are evicted; the rest is for copy-on-write."""
         return self._max_bytes - max(self._max_bytes // 20, _SMALLEST // 4)
 
-    def read(self, key: Key) -> bytes | None:
-        """What is stored under `key`, a copy. Raises: lmdb.Error."""
+    def read(self, keys: Sequence[Key]) -> list[bytes | None]:
+        """What is stored under these at one moment, copies. Raises: lmdb.Error."""
         try:
             with self._mapping, self._env.begin(buffers=True) as txn:
-                return tree.read(txn, self._tree, key)
+                return [tree.read(txn, self._tree, key) for key in keys]
         except lmdb.Error as error:
             self._note(error)
             raise

@@ -98,14 +98,16 @@ def compared(
 
 def write(txn: Txn, tree: Tree, key: Key, data: bytes, now: float) -> bool:
     """Store `data`, unless something asked for later is there and alive."""
-    there, new = txn.get(key, db=tree.entries), wire.peek(data)
-    held = None if there is None else wire.peek(there)
-    if new is None or (held is not None and held[0] > new[0] and held[1] > now):
+    if (new := wire.peek(data)) is None:
         return False
-    if there is not None:
+    # Without looking first: mostly nothing is there.
+    if not txn.put(key, data[:PART], db=tree.entries, overwrite=False):
+        held = _times(txn, tree, key)
+        if held is not None and held[0] > new[0] and held[1] > now:
+            return False
         remove(txn, tree, key)
+        txn.put(key, data[:PART], db=tree.entries)
     txn.put(_index(new[1], key), b"", db=tree.expiry)
-    txn.put(key, data[:PART], db=tree.entries)
     for number, start in enumerate(range(PART, len(data), PART)):
         part = data[start : start + PART]
         txn.put(key + number.to_bytes(4, "big"), part, db=tree.entries)
