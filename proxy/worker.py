@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -48,6 +49,11 @@ _AGAIN = 1.0
 _GARBAGE = 10_000
 """Objects that may come up before the youngest are walked for cycles. The default of 700 has that
 done every ten requests, for one request in a thousand that leaves a cycle behind."""
+
+_TURN = 0.0003
+"""Seconds after which a thread that waits for the interpreter is given it. The loop often lets go
+of it, but takes it back before the thread is awake: with the default of 5 ms the one that writes to
+the disk falls behind under load, and thousands of answers wait to be stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +108,7 @@ class Worker:
             gc.collect()
             gc.freeze()  # what lives as long as the process need not be walked again and again
             gc.set_threshold(_GARBAGE, 20, 20)
+            sys.setswitchinterval(_TURN)
             self._ready = True
             serving()
             await over.wait()
