@@ -413,7 +413,7 @@ class Breaker(_Table, frozen=True):
     slow_ratio: Annotated[float, msgspec.Meta(gt=0.0, le=1.0)] = 0.9
     slow_call: Duration = Duration(0)
     """To the first byte; a slower one counts as slow. 0: none does."""
-    min_calls: Annotated[int, msgspec.Meta(ge=1)] = 10
+    min_calls: Annotated[int, msgspec.Meta(ge=1)] = 20
     window: Timeout = Timeout(30)
     open_for: Timeout = Timeout(10)
 
