@@ -176,7 +176,6 @@ class Front:
             quotas=self._quotas,
             unkept=self._unkept,
             epoch=epoch,
-            clock=clock,
             alone=self._company.alone,
         )
 
@@ -184,7 +183,7 @@ class Front:
         """The public port, and the path behind it."""
         settings, first = self._config.server, self._config.upstream[0]
         site, clock, emit = self._plan.site, self._clock, self._emit
-        passing = Passing(self._plan.rules, self._origin, self._quotas, clock)
+        passing = Passing(self._plan.rules, self._origin, self._quotas)
         tunnel = Tunnel(first, credential(first, site.environ), passing.sender)
         run, numbers = secrets.token_hex(8), itertools.count()
 

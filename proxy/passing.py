@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from proxy.core.rules import Rules
     from proxy.core.tenant import Caller
     from proxy.origin import Origin
-    from proxy.ports import Clock
     from proxy.quotas import Quotas
     from proxy.response import Report, Response
 
@@ -31,7 +30,6 @@ class Passing:
     rules: Rules
     origin: Origin
     quotas: Quotas
-    clock: Clock
 
     async def unread(self, call: Call, report: Report) -> Response:
         """As `forward`, for an operation of the cache's whose body was not read: whoever may not
@@ -48,16 +46,17 @@ class Passing:
 
     async def forward(self, call: Call, report: Report) -> Response:
         """The upstream's own answer, as it arrives. Raises: RefusedError."""
-        asking, since = self._caller(call.headers), self.clock.mono()
+        asking = self._caller(call.headers)
         self.quotas.ask(asking.tenant)
         # Another spelling of the path must not be a way around a limit either.
         if disguised(call.method, call.path):
             self._check(call.headers)
+        report.waits()
         try:
             upstream = await self.origin.forward(call, asking.credential)
         except REFUSED as error:
             raise refusal(error) from error
-        report.waited(since)
+        report.waited()
         head = Head(upstream.head.status, end_to_end(upstream.head.headers), upstream.head.reason)
         return report.forward(head, upstream, Status("BYPASS", "endpoint", node=upstream.node))
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from proxy.meanings import Meanings
     from proxy.memo import Memo
     from proxy.origin import Origin
-    from proxy.ports import Clock
     from proxy.quotas import Quotas
     from proxy.recall import Recall
     from proxy.rescue import Rescue
@@ -59,7 +58,6 @@ class Pipeline:
     quotas: Quotas
     unkept: Marks
     epoch: Callable[[], int]
-    clock: Clock
     alone: bool = False
     """Whether no other worker could fly for the same key."""
 
@@ -136,10 +134,11 @@ class Pipeline:
     async def _boarded(
         self, arrival: Arrival, lookup: Lookup, miss: Miss, report: Report
     ) -> Response:
-        since, join = self.clock.mono(), partial(self._join, arrival, lookup, miss)
+        join = partial(self._join, arrival, lookup, miss)
         beaten = partial(self.rescue.beaten, arrival, lookup, miss.fallback)
+        report.waits()
         boarded, reader = await aboard(join, lookup, beaten)
-        report.waited(since)
+        report.waited()
         match boarded:
             case Live(head, body, joined):
                 own: XCache = "MISS" if lookup.request.controls.read else "REFRESH"
@@ -175,9 +174,9 @@ class Pipeline:
     async def _alone(
         self, arrival: Arrival, bypass: Bypass, report: Report, beaten: Callable[[int], bool]
     ) -> Response:
-        since = self.clock.mono()
+        report.waits()
         upstream = await self.origin.send(arrival, bypass)
-        report.waited(since)
+        report.waited()
         answer = await alone(upstream, bypass.request, beaten)
         self.rescue.passed(answer.head.status)
         status = Status("BYPASS", bypass.reason, node=upstream.node, why=upstream.why)

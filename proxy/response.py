@@ -44,7 +44,7 @@ class Report:
     ) -> None:
         self._clock = clock
         self._emit = emit
-        self._start = self._first = clock.mono()
+        self._start = self._since = self._first = clock.mono()
         self._waited = 0.0
         self._status = _UNKNOWN
         self._code = 0
@@ -60,9 +60,13 @@ class Report:
         self.tokens = _NO_TOKENS
         """Of a stored answer that was served."""
 
-    def waited(self, since: float) -> None:
-        """All since then (monotonic seconds) was waiting for others, not this proxy's overhead."""
-        self._waited += self._clock.mono() - since
+    def waits(self) -> None:
+        """Others are asked now."""
+        self._since = self._clock.mono()
+
+    def waited(self) -> None:
+        """They have answered: all since then was waiting, not this proxy's overhead."""
+        self._waited += self._clock.mono() - self._since
 
     def respond(self, head: Head, body: bytes | Body, status: Status) -> Response:
         """The response, with the headers that tell of the cache."""

@@ -224,7 +224,6 @@ class Stage:
             quotas=self.quotas,
             unkept=self.unkept,
             epoch=lambda: self.epoch,
-            clock=clock,
         )
 
     def _compared(self, semantic: FakeSemantic, held: Tiers) -> Meaning:

@@ -48,7 +48,7 @@ def values(text: str, table: str) -> str:
 
 
 def test_the_path_is_short_enough_to_be_read_at_once() -> None:
-    assert len((ROOT / "proxy/pipeline.py").read_text().splitlines()) <= 200
+    assert len((ROOT / "proxy/pipeline.py").read_text().splitlines()) < 200
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name)

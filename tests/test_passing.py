@@ -25,7 +25,7 @@ CALL = Call("POST", "/v1/files", "", (("Authorization", "Bearer key-b"), ("x-cac
 
 
 def passing(stage: Stage) -> Passing:
-    return Passing(TENANTS, stage.pipeline.origin, stage.quotas, stage.clock)
+    return Passing(TENANTS, stage.pipeline.origin, stage.quotas)
 
 
 def report(stage: Stage) -> Report:
