@@ -97,7 +97,9 @@ class Fleet:
 
     def routes(self, model: str) -> bool:
         """Whether it depends on the prompt which node is asked."""
-        return self.router.prompted and sum(node.serves(model) for node in self.nodes) > 1
+        if len(self.nodes) == 1 or not self.router.prompted:
+            return False
+        return sum(node.serves(model) for node in self.nodes) > 1
 
     def well(self, node: Node, model: str, tenant: bytes) -> bool:
         """Whether it would be given a call now."""
@@ -154,6 +156,8 @@ class Fleet:
         """Its answer; of one that another node could still give, its first bytes too. Where
         the `rest` has no node that is well, it is waited for whatever its probes say."""
         calls, movable = place.node.outstanding, errand.repeatable and not rest.sticky
+        if not rest.nodes and calls.late is None:  # no other could be asked, and nobody be told
+            return await self._answered(place.node, errand), None
         allowed = calls.pace.allowed(place.route.ahead) if errand.stream else inf
         async with calls.waited_for(partial(self._gate.hopeful, rest), allowed):
             response = await self._answered(place.node, errand)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -137,7 +136,7 @@ class Gate:
 
     def elsewhere(self, wish: Wish, node: Node) -> bool:
         able = [one for one in self._nodes if one is not node and one.serves(wish.model)]
-        return self.hopeful(replace(wish, nodes=tuple(able)))
+        return self.hopeful(wish._replace(nodes=tuple(able)))
 
     def rest(self, node: Node, wish: Wish, seconds: float) -> None:
         """The node asked the sender to leave it alone for so long."""

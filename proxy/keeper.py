@@ -86,10 +86,12 @@ class Keeper:
     def _kept(self, arrived: Arrived, lookup: Lookup) -> Entry | str:
         coding = arrived.head.get("content-encoding")
         try:
-            body = decoded(coding, arrived.body, self._max_decoded) if coding else arrived.body
+            if coding:
+                plain = decoded(coding, arrived.body, self._max_decoded)
+                arrived = msgspec.structs.replace(arrived, body=plain)
         except CodingError:
             return "coding"
-        entry = kept(msgspec.structs.replace(arrived, body=body), lookup, self._keeping)
+        entry = kept(arrived, lookup, self._keeping)
         return self._meaning.noted(entry, lookup) if isinstance(entry, Entry) else entry
 
     async def store(self, entry: Entry, lookup: Lookup, body: bytes) -> None:

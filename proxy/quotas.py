@@ -47,6 +47,8 @@ class Quotas:
         """`default`: of whoever is not in `named`."""
         self._default = default
         self._named = named
+        self.limited = any(one != Quota() for one in (default, *named.values()))
+        """Whether anyone is."""
         self._clock = clock
         self._emit = emit
         self._most = tenants * len(_MARKS)
@@ -55,11 +57,6 @@ class Quotas:
 
     def __repr__(self) -> str:
         return f"<Quotas {len(self._buckets)}/{self._most}, {len(self._spent)} to tell>"
-
-    @property
-    def limited(self) -> bool:
-        """Whether anyone is."""
-        return any(one != Quota() for one in (self._default, *self._named.values()))
 
     def take(self, tenant: Tenant) -> bool:
         """Take one request; False: none is left, and none was taken."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     """only: there was no other; failover: another could not answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(NamedTuple):
     """What a call may be given a place at."""
 
     nodes: tuple[Node, ...]
@@ -32,7 +30,7 @@ class Wish:
         return node.name, self.model or "", self.tenant if node.credential is None else b""
 
     def without(self, *nodes: Node) -> Wish:
-        return replace(self, nodes=tuple([node for node in self.nodes if node not in nodes]))
+        return self._replace(nodes=tuple([node for node in self.nodes if node not in nodes]))
 
 
 class Pick(NamedTuple):

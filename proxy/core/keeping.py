@@ -57,7 +57,7 @@ def kept(arrived: Arrived, lookup: Lookup, keeping: Keeping) -> Entry | str:
     if isinstance(verdict, Admitted):
         life = lived(lookup, lookup.key, arrived.created, keeping)
         entry = _entry(arrived, shape, lookup, life, verdict.usage)
-        return msgspec.structs.replace(entry, pinned=lookup.lifetime.pinned)
+        return msgspec.structs.replace(entry, pinned=True) if lookup.lifetime.pinned else entry
     lasting = not _may_pass(arrived.head) and negative(status, arrived.body)
     if keeping.negative_ttl and lasting:
         ttl = min(keeping.negative_ttl, lookup.lifetime.ttl)

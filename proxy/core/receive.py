@@ -79,10 +79,9 @@ def understood(arrival: Arrival, endpoint: Endpoint, rules: Rules) -> Understood
     if own := isinstance(fields.get("cache"), dict):
         asked = controls.merged_with_body(asked, fields.pop("cache"))
     wishes = controls.limited(asked, caller.controls, min(caller.max_ttl, rules.max_ttl))
-    request = _request(client, endpoint, wishes, fields)
     served = _served(deployment, fields, rules)
     edits = _edits(own, None if deployment else fields.get("model"), served)
-    request = msgspec.structs.replace(request, model=served.target, edits=edits)
+    request = _request(client, endpoint, wishes, fields, served.target, edits)
     read = msgspec.structs.replace(arrival, headers=client.headers)
     return _looked_up(read, fields, request, served, rules)
 
@@ -117,7 +116,14 @@ def _edits(own: bool, model: object, served: Served) -> Edits | None:
     return Edits(own, served.target if renamed else None) if own or renamed else None
 
 
-def _request(client: Client, endpoint: Endpoint, wishes: Controls, fields: Fields) -> Request:
+def _request(
+    client: Client,
+    endpoint: Endpoint,
+    wishes: Controls,
+    fields: Fields,
+    model: str = "",
+    edits: Edits | None = None,
+) -> Request:
     caller = client.caller
     stream = fields.get("stream") is True
     options = fields.get("stream_options")
@@ -126,7 +132,7 @@ def _request(client: Client, endpoint: Endpoint, wishes: Controls, fields: Field
         tenant=caller.tenant,
         tenant_name=caller.name,
         credential=caller.credential,
-        model="",
+        model=model,
         controls=wishes,
         codings=client.codings,
         stream=stream,
@@ -134,6 +140,7 @@ def _request(client: Client, endpoint: Endpoint, wishes: Controls, fields: Field
         stream_options="stream_options" in fields,
         limited=any(fields.get(name) is not None for name in _LIMITS),
         longest=_longest(fields),
+        edits=edits,
     )
 
 
