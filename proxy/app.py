@@ -121,6 +121,8 @@ _ALONE: Final = {
     "MALLOC_ARENA_MAX": "1",
     # Set, it does not grow: what is large goes back to the system, 35 MB of 100,000 questions.
     "MALLOC_MMAP_THRESHOLD_": "524288",
+    # That alone would have the heap cut back, and grown again, page by page, at each question.
+    "MALLOC_TRIM_THRESHOLD_": "4194304",
 }
 """What numpy and the C library of the semantic process go by."""
 
