@@ -13,7 +13,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -71,7 +74,6 @@ async def main(rate: float, seconds: float, rounds: int) -> None:
             on.stop()
             off.stop()
     server.stop()
-    await watched()
 
 
 async def misses(on: Gateway, off: Gateway, channel: Channel, rounds: int) -> None:
@@ -166,5 +168,12 @@ if __name__ == "__main__":
     parser.add_argument("--rate", type=float, default=50.0)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--watched", action="store_true", help="only the event loop")
     args = parser.parse_args()
-    asyncio.run(main(args.rate, args.seconds, args.rounds))
+    if args.watched:
+        asyncio.run(watched())
+    else:
+        asyncio.run(main(args.rate, args.seconds, args.rounds))
+        # As numpy has it in a semantic process, which reads this where it is loaded.
+        command = [sys.executable, "-m", "tests.bench.semantic_live", "--watched"]
+        subprocess.run(command, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, check=True)
