@@ -10,6 +10,7 @@ import pytest
 from proxy.config import Breaker, Overload
 from proxy.core.events import Retried, Shed, UpstreamAnswered, UpstreamFailed
 from proxy.core.message import Call
+from proxy.core.pace import Pace
 from proxy.node import Node
 from proxy.ports import UpstreamError
 from tests.fakes import EVENTS, Answer, FakeUpstream, settle
@@ -315,3 +316,20 @@ async def test_who_leaves_before_the_first_byte_leaves_nothing_behind() -> None:
     assert yard.running() == [0, 0]
     assert yard.upstreams[0].answering == 0
     assert yard.told(UpstreamFailed) == []
+
+
+class Soon(Pace):
+    """For whom every first byte is late at once."""
+
+    def allowed(self, tokens: float) -> float:
+        return 0.001
+
+
+async def test_that_the_last_node_is_late_is_told_though_no_other_can_be_asked() -> None:
+    yard, told = Yard(FakeUpstream(Answer(door=asyncio.Event()))), asyncio.Event()
+    yard.nodes[0].outstanding.pace, yard.nodes[0].outstanding.late = Soon(), told.set
+    task = asyncio.create_task(yard.send(stream=True))
+    await told.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
