@@ -26,7 +26,6 @@ class E5:
     dimension = 384
     languages: frozenset[str] | None = None
     batches = True
-    quick = 0
 
     def __init__(self) -> None:
         """Loads it. Raises: EmbedderError; ImportError where the extra is not installed."""

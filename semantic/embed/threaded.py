@@ -25,8 +25,6 @@ class Model(Protocol):
     dimension: int
     languages: frozenset[str] | None
     batches: bool
-    quick: int
-    """Bytes of a text that takes a few milliseconds at most; 0: any takes longer."""
 
     def whole(self, text: str) -> bool:
         """As `Embedder.whole`; called while another thread encodes."""
@@ -36,8 +34,7 @@ class Model(Protocol):
 
 
 class Threaded:
-    """An embedder. A short text alone is computed where it is; others in a thread. One thread: two
-    would share the same cores, and no model here gains by it."""
+    """An embedder. One thread: two would share the same cores, and no model here gains by it."""
 
     def __init__(self, model: Model) -> None:
         self.tag, self.dimension = model.tag, model.dimension
@@ -56,10 +53,6 @@ class Threaded:
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Raises: EmbedderError. Cancelled, the thread still finishes what it has begun."""
-        if len(texts) == 1 and len(texts[0].encode(errors="surrogatepass")) <= self._model.quick:
-            # By way of the thread, and of a core that slept, the question is 0.4 ms later; others
-            # wait for the loop meanwhile, but most of them would for the model.
-            return self._encoded(tuple(texts))
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._encoded, tuple(texts))
 

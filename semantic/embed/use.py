@@ -40,7 +40,6 @@ class Use:
     dimension = 512
     languages: frozenset[str] | None = frozenset(_LANGUAGES.split())
     batches = True
-    quick = 160
 
     def __init__(self) -> None:
         """Loads it: a second or two. Raises: EmbedderError."""

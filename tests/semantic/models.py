@@ -31,7 +31,6 @@ class Small:
     dimension = DIMENSION
     languages: frozenset[str] | None = None
     batches = True
-    quick = 0
 
     def __init__(self, encode: Callable[[Sequence[str]], Any] = rows) -> None:
         self._encode = encode

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from semantic.embed.pinned import check
 from semantic.embed.port import EmbedderError
 from semantic.embed.threaded import Threaded
 from semantic.embed.use import _PLAIN, _UNKNOWN, Use
-from tests.semantic.models import DIMENSION, Small, rows
+from tests.semantic.models import DIMENSION, Small
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -228,31 +227,3 @@ def test_each_plain_character_has_a_token_of_its_own() -> None:
     for character in plain:
         tokens = use._tokens(f"a{character}b")
         assert _UNKNOWN not in tokens, character
-
-
-@pytest.mark.parametrize(
-    ("texts", "place"),
-    [
-        (["a" * 30], "here"),
-        (["退" * 10], "here"),
-        (["a" * 31], "embedder"),
-        (["退" * 11], "embedder"),
-        (["a", "b"], "embedder"),
-    ],
-)
-async def test_only_a_short_text_alone_is_computed_on_the_loop(
-    texts: list[str], place: str
-) -> None:
-    """Whatever takes longer would keep others waiting."""
-    names: list[str] = []
-
-    def encode(texts: Sequence[str]) -> Any:
-        names.append(threading.current_thread().name)
-        return rows(texts)
-
-    model = Small(encode)
-    model.quick = 30
-    async with aclosing(Threaded(model)) as chosen:
-        await chosen.embed(texts)
-
-    assert ("embedder" if names[0].startswith("embedder") else "here") == place
