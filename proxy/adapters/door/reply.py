@@ -54,8 +54,10 @@ async def send(request: web.BaseRequest, response: Response) -> web.StreamRespon
             await writer.write_eof()
         complete = True
         # Of a crowd that waits for one answer, the last shall not wait for what is done after the
-        # first one's: telling of it, and turning to its connection's next request.
-        await asyncio.sleep(0)
+        # first one's: telling of it, and turning to its connection's next request. After a hit
+        # that request may be here before the next turn, and the lane is for idle connections.
+        if not response.own:
+            await asyncio.sleep(0)
     except BaseException as error:
         _begin(writer)  # else an error of ours would leave in this response's framing
         if not isinstance(error, UpstreamError):
