@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from proxy.core.events import Event
     from proxy.core.message import Headers
+    from proxy.core.status import XCache
 
 CUT: Final = UpstreamError("n", "cut", "it ended early")
 
@@ -125,3 +126,32 @@ async def test_by_http_1_0_the_end_is_the_connections_end() -> None:
     async with Door(ok(b"one", b"two")).open() as own:
         await own.send(GET.replace(b"HTTP/1.1", b"HTTP/1.0"))
         assert (await own.raw()).partition(b"\r\n\r\n")[2] == b"onetwo"
+
+
+class Turning(Door):
+    """Notes whether the loop turned while an answer of this outcome was sent."""
+
+    def __init__(self, outcome: XCache) -> None:
+        super().__init__()
+        self._outcome = outcome
+        self.turned: list[bool] = []
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        report = Report(request.method, "chat", "1", FakeClock(), self.told.append)
+        response = report.respond(Head(200, ()), b"body", Status(self._outcome))
+        asyncio.get_running_loop().call_soon(self.turned.append, True)
+        sent = await send(request, response)
+        self.turned.append(False)
+        return sent
+
+
+@pytest.mark.parametrize(("outcome", "first"), [("HIT", False), ("COLLAPSED", True)])
+async def test_only_a_crowds_answer_leaves_a_turn_to_others(outcome: XCache, first: bool) -> None:
+    """After a hit the connection is idle at once: its next request is for the lane."""
+    door = Turning(outcome)
+    async with door.open() as own:
+        await own.send(GET)
+        assert (await client.answer(own)).body == b"body"
+
+    assert door.turned[0] is first
+    assert len(door.told) == 1
