@@ -53,9 +53,8 @@ async def send(request: web.BaseRequest, response: Response) -> web.StreamRespon
                 sent += len(chunk)
             await writer.write_eof()
         complete = True
-        # Of a crowd that waits for one answer, the last shall not wait for what is done after the
-        # first one's: telling of it, and turning to its connection's next request. After a hit
-        # that request may be here before the next turn, and the lane is for idle connections.
+        # Of a crowd that waits for one answer, the last shall not wait for what follows the first.
+        # After a hit the connection must be idle when its next request comes, or the lane is shut.
         if not response.own:
             await asyncio.sleep(0)
     except BaseException as error:
