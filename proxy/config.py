@@ -22,6 +22,9 @@ class ConfigError(ValueError):
 class UnsetError(ConfigError):
     """A variable that the configuration names is not there: elsewhere it may be."""
 
+    def __init__(self, variable: str, where: str) -> None:
+        super().__init__(f"the variable {variable} is not set - at `{where}`")
+
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One table of the file: unknown settings are errors."""
@@ -41,6 +44,7 @@ _ENDPOINT = _words(
     r"^(tcp://([^:/@\s*]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}|ipc://\S+)?$",
     "tcp://host:port with the host's own name or address, or ipc:///path",
 )
+_PROBE = _words("^(auto|/.*)?$", 'a path such as "/health", "auto" or ""')
 _METRICS = _words(
     r"^((https?://[^/?#\s]+)?/[^#\s]*)?$", 'a path such as "/metrics", or a URL with a path'
 )
@@ -91,9 +95,7 @@ class Upstream(_Table, frozen=True):
     """Ask for `stream_options.include_usage` on every stream, so that one entry serves all."""
     weight: Annotated[float, msgspec.Meta(gt=0.0, le=100.0)] = 1.0
     """How fast it computes prompts, beside the others."""
-    probe: Annotated[str, _words("^(auto|/.*)?$", 'a path such as "/health", "auto" or ""')] = (
-        "auto"
-    )
+    probe: Annotated[str, _PROBE] = "auto"
     """The path that is asked each second whether the node lives, where several nodes are there;
     auto: /health of nodes by http, none of those by https; empty: none."""
     frozen_timeout: Duration = Duration(10)
@@ -531,9 +533,8 @@ def _check(config: Config) -> None:
             what = 'expected a URL without query, such as "https://api.openai.com/v1"'
             raise ConfigError(f"{what}, got {shown(node.url)} - at `upstream[{i}].url`")
         if node.events_replay and not node.events:
-            raise ConfigError(
-                f"expected an address, as `events_replay` is set - at `upstream[{i}].events`"
-            )
+            what = "expected an address, as `events_replay` is set"
+            raise ConfigError(f"{what} - at `upstream[{i}].events`")
         for name, url in (("events", node.events), ("events_replay", node.events_replay)):
             if url.startswith("tcp:") and not 0 < int(url.rpartition(":")[2]) < 65536:
                 what = f"expected a port from 1 to 65535, got {shown(url)}"
@@ -580,9 +581,8 @@ def _check_ports(config: Config) -> None:
     """Two that listen on one port share it, and each gets some of the other's connections."""
     server, admin, first = config.server.port, config.admin.port, config.peers.port
     if server and server == admin:
-        raise ConfigError(
-            f"expected another port than `server.port`, got {admin} - at `admin.port`"
-        )
+        what = f"expected another port than `server.port`, got {admin}"
+        raise ConfigError(f"{what} - at `admin.port`")
     if first and config.peers.secret_env:
         taken = range(first, first + config.server.workers)
         if taken.stop > 65536 or server in taken or admin in taken:

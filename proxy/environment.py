@@ -35,7 +35,7 @@ def unset(config: Config, environment: Mapping[str, str]) -> Iterator[UnsetError
     """An error for each setting that names a variable which is not there."""
     for where, variable in _named(config, "", ""):
         if not environment.get(variable):
-            yield UnsetError(f"the variable {variable} is not set - at `{where}`")
+            yield UnsetError(variable, where)
 
 
 def complete(config: Config, environment: Mapping[str, str]) -> None:
@@ -116,5 +116,5 @@ def _value(variable: str, environment: Mapping[str, str], where: str) -> str | N
     if not variable:
         return None
     if not (value := environment.get(variable)):
-        raise UnsetError(f"the variable {variable} is not set - at `{where}`")
+        raise UnsetError(variable, where)
     return value

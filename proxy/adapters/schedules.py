@@ -123,6 +123,5 @@ def _key(table: Schedule, index: int, environ: Mapping[str, str]) -> str:
     if not table.key_env:
         return ""
     if not (value := environ.get(table.key_env)):
-        where = f"warming.schedule[{index}].key_env"
-        raise UnsetError(f"the variable {table.key_env} is not set - at `{where}`")
+        raise UnsetError(table.key_env, f"warming.schedule[{index}].key_env")
     return value

@@ -13,8 +13,6 @@ _ZSTD_WINDOW: Final = 8 * 1024 * 1024
 """The largest window that HTTP allows for zstd (RFC 9659)."""
 _SLICE: Final = 512
 """Bytes of zstd input taken at once: they make 16 MiB at most before the limit is looked at."""
-
-
 _OUTPUT: Final = 1 << 16
 """Bytes of brotli's output after which the limit is looked at: a few bytes may make gigabytes."""
 

@@ -137,7 +137,7 @@ def _secret(variable: str, secrets: Mapping[str, str]) -> bytes:
 
 def _value(variable: str, secrets: Mapping[str, str], where: str) -> str:
     if not (value := secrets.get(variable, "")):
-        raise UnsetError(f"the variable {variable} is not set - at `{where}`")
+        raise UnsetError(variable, where)
     return value
 
 

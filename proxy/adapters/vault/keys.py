@@ -34,7 +34,8 @@ def wrappers(settings: Encryption, environ: Mapping[str, str]) -> tuple[Wrapper,
 
 
 def _wrapper(name: str, environ: Mapping[str, str], where: str) -> Wrapper:
-    at = f"at `cache.encryption.{where}`"
+    setting = f"cache.encryption.{where}"
+    at = f"at `{setting}`"
     kind, _, rest = name.partition(":")
     if kind not in ("env", "file", "aws-kms") or not rest:
         raise ConfigError(f"expected env:NAME, file:PATH or aws-kms:KEY, not the key itself - {at}")
@@ -42,17 +43,17 @@ def _wrapper(name: str, environ: Mapping[str, str], where: str) -> Wrapper:
         if not kms.installed():
             raise ConfigError(f"aws-kms needs `pip install boto3` - {at}")
         return kms.Kms(rest)
-    text = _from_file(rest, at) if kind == "file" else _from_environment(rest, environ, at)
+    text = _from_file(rest, at) if kind == "file" else _from_environment(rest, environ, setting)
     master = sealing.material(text)
     if master is None:
         raise ConfigError(f"expected 32 bytes in base64 or hexadecimal in {kind}:{rest} - {at}")
     return Local(master)
 
 
-def _from_environment(name: str, environ: Mapping[str, str], at: str) -> bytes:
+def _from_environment(name: str, environ: Mapping[str, str], where: str) -> bytes:
     value = environ.get(name)
     if not value:
-        raise UnsetError(f"the variable {name} is not set - {at}")
+        raise UnsetError(name, where)
     return value.encode("utf-8", "surrogateescape")
 
 
