@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from semantic import classes, han_opposites, opposites
 from semantic.settings import Terms
 from semantic.wordlist import entries, named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +101,8 @@ def _facts(pairs: str, listed: str) -> dict[str, Facts]:
 ENGLISH: Final = _facts(opposites.ENGLISH, classes.ENGLISH)
 HAN: Final = _facts(han_opposites.HAN, classes.HAN)
 NOTHING: Final = Facts()
+
+
+def classed(word: str, members: Iterable[tuple[str, str]]) -> bool:
+    """Whether an English word is one of these members of classes, by whatever name."""
+    return not set(ENGLISH.get(word, NOTHING).members).isdisjoint(members)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from semantic.glossary import ENGLISH, NOTHING
+from semantic.glossary import classed
 from semantic.reading import Reading
 from semantic.stems import folded
 
@@ -19,6 +19,6 @@ def _missing(one: Reading, other: Reading) -> bool:
     return any(
         name not in other.words
         and folded(name) not in other.content
-        and set(ENGLISH.get(name, NOTHING).members).isdisjoint(other.members)
+        and not classed(name, other.members)
         for name in one.names
     )

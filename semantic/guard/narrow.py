@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from semantic.glossary import ENGLISH, NOTHING
+from semantic.glossary import classed
 from semantic.matching import akin
 from semantic.reading import Reading
 from semantic.stems import folded
@@ -34,7 +34,7 @@ def _missing(one: Reading, other: Reading) -> bool:
         name not in other.words
         and folded(name) not in other.content
         and not any(akin(name, word) for word in other.words)
-        and set(ENGLISH.get(name, NOTHING).members).isdisjoint(other.members)
+        and not classed(name, other.members)
         for name in one.names
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from semantic.glossary import ENGLISH, NOTHING
+from semantic.glossary import classed
 from semantic.reading import Reading
 
 
@@ -21,6 +21,6 @@ def _on(one: Reading, other: Reading) -> bool:
         before in known
         and word in one.names
         and word not in other.words
-        and set(ENGLISH.get(word, NOTHING).members).isdisjoint(other.members)
+        and not classed(word, other.members)
         for before, word in pairwise(words)
     )
