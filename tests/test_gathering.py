@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -91,6 +92,20 @@ class Stage:
         told = (self.process, self.stored if disk else None, self.fleet, self.clock)
         self.gathering = Gathering(*told, self.events.append, missed=self.missed.extend)
 
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """While it gathers."""
+        running = asyncio.create_task(self.gathering.run())
+        yield
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    async def spend(self, looks: int) -> None:
+        """Time goes by in which it would look so many times."""
+        for _ in range(looks):
+            await settle()
+            self.clock.advance(0.25)
+
     async def stored(self, now: float) -> AsyncIterator[list[Entry]]:
         yield STORED[:2]
         yield STORED[2:]
@@ -143,13 +158,10 @@ async def test_that_it_is_not_there_yet_is_told_once() -> None:
     """Its embedder may be away from the start, and a metric that is not there alerts nobody."""
     stage = Stage()
     stage.process.away = True
-    running = asyncio.create_task(stage.gathering.run())
-    for number in range(8):
-        await settle()
-        stage.clock.advance(0.25)
-        stage.process.away = number < 4
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+    async with stage.running():
+        for number in range(8):
+            await stage.spend(1)
+            stage.process.away = number < 4
 
     told = [event for event in stage.events if not isinstance(event, MeaningMeasured)]
     assert told == [TierKnown("semantic", False), TierKnown("semantic")]
@@ -159,18 +171,12 @@ async def test_that_it_was_lost_and_is_back_is_told_once_each() -> None:
     """Back it is once it knows all that is stored."""
     stage = Stage()
     await stage.gathering.round()
-    running = asyncio.create_task(stage.gathering.run())
-    stage.process.away = True
-    for _ in range(4):
-        await settle()
-        stage.clock.advance(0.25)
-    stage.process.restart()
-    stage.process.away = False
-    for _ in range(4):
-        await settle()
-        stage.clock.advance(0.25)
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+    async with stage.running():
+        stage.process.away = True
+        await stage.spend(4)
+        stage.process.restart()
+        stage.process.away = False
+        await stage.spend(4)
 
     turned = [event for event in stage.events if isinstance(event, TierTurned | TierKnown)]
     assert turned == [
@@ -206,17 +212,11 @@ async def test_what_is_away_is_waited_for(away: str) -> None:
     stage.process.restart()
     stage.process.away = away == "process"
     stage.fleet.down = away == "fleet"
-    running = asyncio.create_task(stage.gathering.run())
-    for _ in range(3):
-        await settle()
-        stage.clock.advance(0.25)
-    stage.process.away = stage.fleet.down = False
-    stage.fleet.told = [entry("theirs", question=ASKED)]
-    for _ in range(3):
-        await settle()
-        stage.clock.advance(0.25)
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+    async with stage.running():
+        await stage.spend(3)
+        stage.process.away = stage.fleet.down = False
+        stage.fleet.told = [entry("theirs", question=ASKED)]
+        await stage.spend(3)
 
     assert stage.process.known == [*(one.key for one in STORED), key("theirs")]
     assert any(isinstance(event, TierFailed) for event in stage.events)
@@ -225,12 +225,8 @@ async def test_what_is_away_is_waited_for(away: str) -> None:
 async def test_a_process_that_has_not_come_up_yet_is_no_failure() -> None:
     stage = Stage()
     stage.process.away = True
-    running = asyncio.create_task(stage.gathering.run())
-    for _ in range(3):
-        await settle()
-        stage.clock.advance(0.25)
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+    async with stage.running():
+        await stage.spend(3)
 
     assert stage.events == [TierKnown("semantic", False)]
 
@@ -239,11 +235,7 @@ async def test_a_process_that_can_learn_nothing_is_not_told_all_without_a_pause(
     """Its index may be away for hours, and the whole disk tier is read each time."""
     stage = Stage()
     stage.process.full = True
-    running = asyncio.create_task(stage.gathering.run())
-    for _ in range(40):
-        await settle()
-        stage.clock.advance(0.25)
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+    async with stage.running():
+        await stage.spend(40)
 
     assert stage.process.tried == 2
