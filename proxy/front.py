@@ -17,6 +17,7 @@ from proxy.adapters.pages.buckets import Buckets
 from proxy.adapters.redis.buckets import Buckets as FleetBuckets
 from proxy.adapters.tunnel import Tunnel
 from proxy.company import Company
+from proxy.conversations import Conversations
 from proxy.core.keeping import Keeping
 from proxy.core.prefix import prompt
 from proxy.core.providers import Providers
@@ -86,6 +87,7 @@ class Front:
         self.loops: list[Loop] = [plan.calendars.run, *nodes.loops]
         self._quotas = self._limited()
         self._unkept = Marks(_MARKS, self._clock, float(self._config.cache.uncacheable_ttl))
+        self._conversations = Conversations()
         self.warmer = self._warming(providers)
         self.loops.append(self.warmer.run)
         self._origin = self._asked()
@@ -117,7 +119,7 @@ class Front:
 
     def _prompted(self, body: bytes, request: Request, hints: Hints) -> Prompt | None:
         """What of a body nodes may have computed before: of a request's, and of what is warmed."""
-        return prompt(body, request, self._plan.rules, hints)
+        return prompt(body, request, self._plan.rules, hints, self._conversations.laid)
 
     def _asked(self) -> Origin:
         cache, clock, emit = self._config.cache, self._clock, self._emit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -9,7 +10,7 @@ from blake3 import blake3
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     Part: TypeAlias = tuple[bytes, bytes]
     """A role, and the bytes of what is said."""
@@ -18,7 +19,7 @@ DIGEST: Final = 16
 """Bytes; a collision costs a prefill, never an answer."""
 MOST: Final = 1 << 40
 """Tokens; a fleet that says that more waits for a node does not speak the truth."""
-_VERSION: Final = b"hotprefix-chain-2"
+_VERSION: Final = b"hotprefix-chain-3"
 _KEY: Final = 16
 """Bytes of the key that pieces are tagged with."""
 _NONCE: Final = bytes(12)
@@ -50,35 +51,68 @@ _made: Final = tuple.__new__
 """What a boundary's own constructor calls, and half of its time."""
 
 
-def rooted(told: Iterable[bytes]) -> bytes:
+_packed: Final = msgspec.msgpack.Encoder().encode
+
+
+class Laid(NamedTuple):
+    """A prompt's parts and its chain."""
+
+    parts: Sequence[Part]
+    links: list[Boundary]
+    """All boundaries, shallowest first."""
+    ends: list[tuple[bytes, int]]
+    """Of each part its role, and how many boundaries there are up to its end."""
+
+
+NOTHING: Final = Laid((), [], [])
+
+
+def rooted(told: Sequence[bytes]) -> bytes:
     """What a chain begins with: nothing of it is equal where one of these differs. A secret if one
     of these is."""
-    sized = [len(part).to_bytes(8, "big") + part for part in told]
-    return blake3(b"".join((_VERSION, *sized))).digest(DIGEST + _KEY)
+    return blake3(_VERSION + _packed(told)).digest(DIGEST + _KEY)
 
 
-def laid(root: bytes, parts: Iterable[Part]) -> tuple[list[Boundary], list[tuple[bytes, int]]]:
-    """All boundaries of `parts`, shallowest first; of each part, its role and how many boundaries
-    there are up to its end.
+def laid(root: bytes, parts: Sequence[Part], before: Laid = NOTHING) -> Laid:
+    """The chain of `parts`. `before`: one of the same root; what both begin with is as it was
+    there, and is compared only.
 
     A boundary's digest is the BLAKE3 of its parent's, of the role that begins there, and of a tag
     of the bytes since. The tag is GMAC's: of pieces of some kilobytes BLAKE3 hashes 1.4 GB/s, and
     this 6. Of two that differ it is the same with a probability of 2^-100; whoever knows the root's
     key can write such two, and spoils the routing of prompts of that root.
     """
-    links: list[Boundary] = []
-    ends: list[tuple[bytes, int]] = []
-    parent, tag, size = root[:DIGEST], AESGCM(root[DIGEST:]).encrypt, 0
-    for role, text in parts:
+    same = _common(parts, before.parts)
+    ends = before.ends[:same]
+    links = before.links[: ends[-1][1] if ends else 0]
+    parent = links[-1].digest if links else root[:DIGEST]
+    size = sum([len(text) for _, text in parts[:same]])
+    tag, add = _tagging(root[DIGEST:]), links.append
+    for role, text in parts[same:]:
         opening = role
         for piece in (text,) if len(text) < _LONG else _pieces(text):
-            told = _SAID + piece if len(piece) <= _SHORT else tag(_NONCE, b"", piece)
+            length = len(piece)
+            told = tag(_NONCE, b"", piece) if length > _SHORT else _SAID + piece
             parent = blake3(parent + opening + told).digest(DIGEST)
-            size += len(piece)
-            links.append(_made(Boundary, (parent, (size + TOKEN - 1) // TOKEN)))
+            size += length
+            add(_made(Boundary, (parent, (size + TOKEN - 1) // TOKEN)))
             opening = _GOES_ON
         ends.append((role, len(links)))
-    return links, ends
+    return Laid(parts, links, ends)
+
+
+@lru_cache(maxsize=256)
+def _tagging(key: bytes) -> Callable[[bytes, bytes, bytes | memoryview], bytes]:
+    """Kept, since a key takes longer to be laid out than a piece to be tagged."""
+    return AESGCM(key).encrypt
+
+
+def _common(one: Sequence[Part], other: Sequence[Part]) -> int:
+    """How many parts both begin with."""
+    for at, (mine, theirs) in enumerate(zip(one, other, strict=False)):
+        if mine != theirs:
+            return at
+    return min(len(one), len(other))
 
 
 def _pieces(text: bytes) -> Iterator[memoryview]:

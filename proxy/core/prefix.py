@@ -6,7 +6,7 @@ is therefore told by the deepest boundary that both have.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from proxy.core import canonical
 from proxy.core.chain import TOKEN, laid, rooted
@@ -16,12 +16,14 @@ from proxy.core.prompts import longest
 from proxy.core.segments import MESSAGES, segments, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from proxy.core.canonical import Fields
-    from proxy.core.chain import Boundary, Part
+    from proxy.core.chain import Boundary, Laid, Part
     from proxy.core.request import Request
     from proxy.core.rules import Rules
+
+    Lay: TypeAlias = Callable[[bytes, Sequence[Part]], Laid]
 
 _FIRST: Final = 64
 _LAST: Final = 448
@@ -54,11 +56,18 @@ class Prompt(NamedTuple):
         return self.chain[depth - 1].tokens if depth else 0
 
 
-def prompt(body: bytes, request: Request, rules: Rules, hints: Hints = _NO_HINTS) -> Prompt | None:
+def prompt(
+    body: bytes,
+    request: Request,
+    rules: Rules,
+    hints: Hints = _NO_HINTS,
+    lay: Lay = laid,
+) -> Prompt | None:
     """The prompt of a request body; None: it has none that a node would keep.
 
     In the order in which engines lay it out: what changes the template, tools, system, messages.
-    Two tenants have no boundary in common, whatever they ask. Of several the longest.
+    Two tenants have no boundary in common, whatever they ask. Of several the longest. `lay`: as
+    `laid` does.
     """
     names = MESSAGES.get(request.endpoint)
     if names is None:
@@ -70,19 +79,20 @@ def prompt(body: bytes, request: Request, rules: Rules, hints: Hints = _NO_HINTS
         beside = 0
         if request.endpoint is Endpoint.COMPLETIONS:
             fields["prompt"], beside = longest(fields.get("prompt"))
-        made = chained(_root(fields, request, rules), segments(fields, names), hints)
+        made = chained(_root(fields, request, rules), segments(fields, names), hints, lay)
         return None if made is None else made._replace(beside=beside // TOKEN)
     except (ValueError, RecursionError):
         return None
 
 
 def chained(
-    root: Iterable[bytes],
-    parts: Iterable[Part],
+    root: Sequence[bytes],
+    parts: Sequence[Part],
     hints: Hints = _NO_HINTS,
+    lay: Lay = laid,
 ) -> Prompt | None:
     """The prompt of `parts`; None: there are none. `root`: as of `rooted`."""
-    links, ends = laid(rooted(root), parts)
+    _, links, ends = lay(rooted(root), parts)
     if not links:
         return None
     asked = next((end for role, end in ends if role == b"user"), len(links))

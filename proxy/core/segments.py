@@ -8,8 +8,6 @@ from proxy.core import canonical, media
 from proxy.core.endpoint import Endpoint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from proxy.core.canonical import Fields
 
 _ROLE: Final = 64
@@ -31,32 +29,33 @@ MESSAGES: Final = {
 """The members that a prompt is made of, in an engine's order."""
 
 
-def segments(fields: Fields, names: tuple[str, ...]) -> Iterator[tuple[bytes, bytes]]:
+def segments(fields: Fields, names: tuple[str, ...]) -> list[tuple[bytes, bytes]]:
     """The role and the bytes of each part: tools, then what `names` hold.
 
     A text stands there as it is and not as its JSON, so that a longer one begins with the bytes of
     a shorter one; it takes half as long, too. Inline media count by their content.
     Raises: ValueError, RecursionError: it is nested too deeply.
     """
+    parts: list[tuple[bytes, bytes]] = []
     for name in ("tools", "functions"):
         held = fields.get(name)
         if held and (text := written(held)) != b"{}":
-            yield name.encode(), _JSON + text
+            parts.append((name.encode(), _JSON + text))
     for name in names:
         held = _whole(fields.get(name))
         if isinstance(held, list):
             # Tokens instead of a text: no element is a message of its own.
             single = 0 if held and isinstance(held[0], int) else _PARTS
-            for one in held[:single]:
-                yield _message(one)
+            parts += map(_message, held[:single])
             if rest := held[single:]:
                 # Open at its end, so that a longer one begins with the bytes of a shorter one.
-                yield b"rest", _JSON + written(media.in_items(rest, remote=True))[:-1]
+                parts.append((b"rest", _JSON + written(media.in_items(rest, remote=True))[:-1]))
         elif isinstance(held, str):
             if held:
-                yield _ROLES.get(name, b"user"), held.encode()
+                parts.append((_ROLES.get(name, b"user"), held.encode()))
         elif isinstance(held, dict):
-            yield _ROLES.get(name, b""), _JSON + written(held)
+            parts.append((_ROLES.get(name, b""), _JSON + written(held)))
+    return parts
 
 
 _ROLES: Final = {

