@@ -11,10 +11,12 @@ from proxy.adapters.peers.server import PeerServer, Remote, address
 from proxy.adapters.redis.feed import Feed
 from proxy.adapters.redis.leases import RedisLeases
 from proxy.adapters.redis.meanings import Meanings
+from proxy.auditing import Auditing
 from proxy.core.entry import Key
 from proxy.core.events import TierFailed
 from proxy.environment import disk_path, peer_secret
 from proxy.gathering import Gathering
+from proxy.holdings import Holdings
 from proxy.meaning import Meaning
 from proxy.meanings import NoMeaning
 from proxy.purging import Purging
@@ -60,8 +62,19 @@ class Company:
         """In force once it has joined."""
         self.first = slot == 0
         """Whether it does what one worker of a machine has to do."""
+        self._holdings = self._held(storage)
         self.meaning = self._meant(storage)
         self.purging = self._forgetful(storage)
+
+    def _held(self, storage: Storage) -> Holdings:
+        return Holdings(
+            storage.all,
+            lambda: storage.tiers.distrusted,
+            self._peers,
+            self._others,
+            self._site.clock,
+            self._emit,
+        )
 
     def _meant(self, storage: Storage) -> Meaning | NoMeaning:
         settings, epoch = self._site.config.semantic, storage.epochs.current
@@ -84,12 +97,22 @@ class Company:
             clock=self._site.clock,
             emit=self._emit,
         )
-        source = storage.memory.questions if storage.disk is None else storage.disk.questions
-        if self.first or storage.disk is None:
-            others = fleet if self.first else None
-            told = (process, source, others, self._site.clock, self._emit)
-            self.loops.append(Gathering(*told, missed=meaning.missed).run)
+        self._tend(process, storage, meaning, fleet)
         return meaning
+
+    def _tend(
+        self, process: Process, storage: Storage, meaning: Meaning, fleet: Meanings | None
+    ) -> None:
+        """Have the process told what there is, and rid of what there is no more."""
+        clock, disk = self._site.clock, storage.disk
+        source = storage.memory.questions if disk is None else disk.scan.questions
+        if self.first or disk is None:
+            told = (process, source, fleet if self.first else None, clock, self._emit)
+            gathering = Gathering(*told, missed=meaning.missed, counts=self.first)
+            self.loops.append(gathering.run)
+        if self.first:
+            auditing = Auditing(process, self._holdings.gone, clock, self._emit)
+            self.loops.append(auditing.run)
 
     def _others_meanings(self, storage: Storage) -> Meanings | None:
         if storage.link is None or storage.redis is None:
@@ -168,7 +191,8 @@ class Company:
         if self._secret is not None:
             port = peers.port + self._slot if peers.port else 0
             remote = Remote(peers.host, port, self._secret)
-        server = PeerServer(self._board, self._forget, self._path, remote)
+        how = (self._board, self._forget, self._path, remote)
+        server = PeerServer(*how, unheld=self._holdings.unheld)
         self.closing.append(server.aclose)
         try:
             return await server.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, Protocol
 
-from proxy.core.events import MeaningMeasured, TierFailed, TierKnown, TierTurned
+from proxy.core.events import MeaningForgotten, MeaningMeasured, TierFailed, TierKnown, TierTurned
 from proxy.ports import SemanticError, StoreError
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ _PATIENCE: Final = 10.0
 _EACH: Final = 0.5
 """Seconds for each answer of it: after a change of the embedder they wait for vectors, which may
 be made far away, and what comes too late makes it begin from the start."""
+
+_FORGOTTEN: Final = "forgotten_"
+"""Stands before a reason in the name of a figure: how many were forgotten for it."""
 
 _FIGURES: Final = ("labels", "errors", "bound", "closed", "unopened")
 
@@ -62,15 +65,20 @@ class Gathering:
         emit: Emit,
         *,
         missed: Callable[[Sequence[Entry]], None],
+        counts: bool = True,
     ) -> None:
         """`source`: the entries with questions of a tier, at a time (unix seconds). `missed`: is
-        given those that have to be told again."""
+        given those that have to be told again. `counts`: whether this one tells what was forgotten,
+        where there are several."""
         self._process = process
         self._source = source
         self._fleet = fleet
         self._clock = clock
         self._emit = emit
         self._missed = missed
+        self._counts = counts
+        self._forgotten: dict[str, float] | None = None
+        """As last seen, by reason; None: not seen yet."""
         self._born = 0.0
         self._known = False
         """Whether it was told if the process works."""
@@ -103,6 +111,8 @@ class Gathering:
         async with asyncio.timeout(_PATIENCE):
             figures, groups = await self._process.state()
         self._emit(_measured(figures, groups))
+        if self._counts:
+            self._count(figures)
         if figures["born"] != self._born:
             self._pause = _LATER
             await self._begin()
@@ -112,6 +122,20 @@ class Gathering:
         if self._fleet is not None:
             while await self._heard(self._fleet):
                 pass
+
+    def _count(self, figures: Mapping[str, float]) -> None:
+        """Tell what was forgotten since the last time: by a process that began anew, all it has."""
+        there = {
+            name.removeprefix(_FORGOTTEN): value
+            for name, value in figures.items()
+            if name.startswith(_FORGOTTEN)
+        }
+        before = there if self._forgotten is None else self._forgotten
+        self._forgotten = there
+        for reason, value in there.items():
+            old = before.get(reason, 0.0)
+            if more := int(value - old if value >= old else value):
+                self._emit(MeaningForgotten(reason, more))
 
     async def _heard(self, fleet: Fleet) -> bool:
         """Pass on what others told; whether there may be more."""

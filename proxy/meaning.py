@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from proxy.core.decision import Outcome
     from proxy.core.entry import Entry, Question
     from proxy.core.events import Looked
-    from proxy.core.near import Blamed, Verdict
+    from proxy.core.near import Blamed, Verdict, Why
     from proxy.core.request import Lookup
     from proxy.ports import Clock, Emit
     from proxy.tiers import Tiers
@@ -94,7 +94,7 @@ class Meaning:
             if near.action in ("serve", "judge"):
                 there = await self._alive(near, lookup)
                 if there is None:  # at once: it must not be what is found again
-                    await self._forgotten(near.key, self._timeout)
+                    await self._forgotten(near.key, "dead", self._timeout)
                     continue
                 near = await self._agreed(near, lookup, there)
             self._emit(MeaningLooked(near.reason or near.kind, near.similarity))
@@ -210,11 +210,11 @@ class Meaning:
 
     def gone(self, key: Key) -> None:
         """There is no answer under this key any more."""
-        self._backlog.add(self._forgotten(key, _BEHIND))
+        self._backlog.add(self._forgotten(key, "purged", _BEHIND))
 
-    async def _forgotten(self, key: Key, seconds: float) -> None:
+    async def _forgotten(self, key: Key, why: Why, seconds: float) -> None:
         self._telling.gone(key)
-        await self._attempts.ask("delete", partial(self._process.forget, (key,)), seconds)
+        await self._attempts.ask("delete", partial(self._process.forget, (key,), why), seconds)
 
     async def _served(self, near: Near, text: str, request: str) -> None:
         telling = partial(self._process.served, near, text, request)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from proxy.core.entry import Entry, Form, Key, Stored
     from proxy.core.events import Event
     from proxy.core.message import Call, Head
-    from proxy.core.near import Blamed, Near, Verdict
+    from proxy.core.near import Blamed, Near, Verdict, Why
     from proxy.core.request import Lookup
 
     Emit = Callable[[Event], None]
@@ -135,7 +135,7 @@ class Semantic(Protocol):
         """Remember the questions that these answer; the keys of those that have to be told once
         more before all that mean the same can be found."""
 
-    async def forget(self, keys: Sequence[Key]) -> None:
+    async def forget(self, keys: Sequence[Key], why: Why) -> None:
         """The answers under these keys are gone."""
 
 

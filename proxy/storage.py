@@ -76,7 +76,7 @@ class Storage:
         self.disk: Disk | None = None
         self.memory = Memory(near.max_bytes, near.ttl)
         tiers = (self._memory(), self._disk(), self._redis(), self._objects())
-        there = [tier for tier in tiers if tier is not None]
+        self.all = there = [tier for tier in tiers if tier is not None]
         self.tiers = Tiers(there, site.clock, emit, self.backlog)
         self.loops.append(partial(settling, there, site.clock, emit))
 
@@ -90,7 +90,14 @@ class Storage:
 
     def _memory(self) -> Tier:
         held = self.memory
-        return Tier("memory", held, peek=held.peek, keep=held.keep, get_all=held.get_all)
+        return Tier(
+            "memory",
+            held,
+            peek=held.peek,
+            keep=held.keep,
+            get_all=held.get_all,
+            holds=held.holds,
+        )
 
     def _disk(self) -> Tier | None:
         path = disk_path(self._site.config, self._site.environ)
@@ -105,7 +112,14 @@ class Storage:
         self.disk = disk
         self.loops.append(disk.run)
         self.closing.append(closing(disk))
-        return Tier("disk", disk, peek=disk.peek, get_all=disk.get_all, put_all=disk.put_all)
+        return Tier(
+            "disk",
+            disk,
+            peek=disk.peek,
+            get_all=disk.get_all,
+            put_all=disk.put_all,
+            holds=disk.scan.holds,
+        )
 
     def _redis(self) -> Tier | None:
         if (link := self.link) is None:
@@ -116,6 +130,7 @@ class Storage:
         return Tier(
             "redis",
             self.redis,
+            holds=self.redis.holds,
             filter=self._filter("entries"),
             shared=True,
             outage=Outage.never(),  # the link has breakers: for each server, reads and writes apart
@@ -140,7 +155,9 @@ class Storage:
             self.loops += [objects.run, self.kept.run]
         self.closing.append(objects.aclose)
         known, worthy = self._filter("objects"), worth(settings.min_cost, config.model)
-        return Tier("objects", objects, filter=known, worthy=worthy, shared=True)
+        return Tier(
+            "objects", objects, holds=objects.holds, filter=known, worthy=worthy, shared=True
+        )
 
     def _kept(self) -> KeptEpoch:
         settings = self._site.config.cache.objects

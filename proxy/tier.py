@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Keep: TypeAlias = Callable[[Stored, float], bool]
     GetAll: TypeAlias = Callable[[Sequence[Key], float], Awaitable[dict[Key, Stored]]]
     PutAll: TypeAlias = Callable[[Sequence[Stored], float], Awaitable[list[bool]]]
+    Holds: TypeAlias = Callable[[Sequence[Key], float], Awaitable[dict[Key, float]]]
     Worthy: TypeAlias = Callable[[Entry], bool]
 
 _FAILURES: Final = 5
@@ -54,6 +55,7 @@ class Tier:
         keep: Keep | None = None,
         get_all: GetAll | None = None,
         put_all: PutAll | None = None,
+        holds: Holds | None = None,
         filter: Filter | None = None,
         worthy: Worthy | None = None,
         shared: bool = False,
@@ -62,16 +64,16 @@ class Tier:
     ) -> None:
         """`peek`, `keep`: the store's `get` and `put` without a coroutine, if it has those;
         `get_all`, `put_all`: the same for several at once, if they take no time to speak of.
+        `holds`: when those of some keys were asked for that have a question, without their bodies.
         `worthy`: it takes only such entries, and only once they are used again. `shared`: by all
         gateways, so that a purge has reached it whatever this one has heard. `outage`: whether
         trying has a point; None: after a few failures it is tried now and then only. `silent`:
         whether somebody has just waited for it in vain: nobody looks a second time then."""
         self.name = name
         self.store = store
-        self.peek = peek
-        self.keep = keep
-        self.get_all = get_all
-        self.put_all = put_all
+        self.peek, self.keep = peek, keep
+        self.get_all, self.put_all = get_all, put_all
+        self._holds = holds
         self.filter = filter
         self.worthy = worthy
         self.shared = shared
@@ -120,6 +122,21 @@ class Tier:
             # Together, so that the store can ask for them in one go.
             got = await asyncio.gather(*(self.store.get(key, now) for key in keys))
         return {key: stored for key, stored in zip(keys, got, strict=True) if stored is not None}
+
+    async def holds(
+        self, keys: Sequence[Key], now: float, clock: Clock, emit: Emit
+    ) -> dict[Key, float] | None:
+        """When the entries under these keys were asked for that have a question, as far as there
+        are such; None: it cannot say."""
+        if self._holds is None or self._silent() or not self._outage.admits(clock.mono()):
+            return None
+        try:
+            held = await self._holds(keys, now)
+        except StoreError as error:
+            self._failed("audit", error, clock, emit)
+            return None
+        self._worked(emit)
+        return held
 
     async def put(
         self, stored: Sequence[Stored], now: float, clock: Clock, emit: Emit

@@ -10,6 +10,8 @@ from semantic.policy import Verdict
 from semantic.track import Track
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from semantic.protocol import Kind, Label
     from semantic.settings import Settings
 
@@ -53,6 +55,9 @@ class Budget:
         if self._ledger.counted(label.name) or number < self._floor(label.kind):
             return
         self._ledger.kept(label.group, label.kind).learn(number, wrong=label.wrong)
+
+    def forget(self, keys: Sequence[bytes]) -> None:
+        """Nothing here is of one answer alone."""
 
     def state(self) -> dict[str, dict[str, float]]:
         """See `Policy`."""

@@ -22,6 +22,8 @@ from semantic.protocol import (
     Lesson,
     Nearest,
     Record,
+    Review,
+    Reviewed,
     Served,
     State,
 )
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from semantic.protocol import Message
+    from semantic.protocol import Message, Why
 
 T = TypeVar("T", bound="Message")
 
@@ -64,9 +66,14 @@ class Client:
         embedder failed. Raises: ClientError."""
         return (await self._ask(Learn(tuple(records)), Done)).missed
 
-    async def forget(self, keys: Sequence[bytes]) -> None:
-        """Have those whose answers are gone forgotten. Raises: ClientError."""
-        await self._ask(Forget(tuple(keys)), Done)
+    async def forget(self, keys: Sequence[bytes], why: Why, mark: int | None = None) -> None:
+        """Have those whose answers are gone forgotten, with the `mark` of a review those that were
+        known then. Raises: ClientError."""
+        await self._ask(Forget(tuple(keys), why, mark), Done)
+
+    async def review(self, most: int) -> Reviewed:
+        """The next whose answers are to be looked for. Raises: ClientError."""
+        return await self._ask(Review(most), Reviewed)
 
     async def compare(self, found: Found, text: str, stored: str, answered: str) -> Lesson:
         """Whether a stored answer was right, by the one that came. Raises: ClientError."""

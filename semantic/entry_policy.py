@@ -16,6 +16,8 @@ from semantic.policy import Verdict
 from semantic.track import Track
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from semantic.protocol import Kind, Label
     from semantic.settings import Settings
 
@@ -129,7 +131,8 @@ class EntryPolicy:
             (settings.policy, settings.max_error_rate, settings.min_similarity),
             shadow=settings.mode == "shadow",
         )
-        self._records: OrderedDict[tuple[str, bytes], _Record] = OrderedDict()
+        self._records: OrderedDict[bytes, dict[str, _Record]] = OrderedDict()
+        """By the key of the answer, then by group."""
 
     def verdict(
         self, group: str, kind: Kind, similarity: float, draw: float, key: bytes
@@ -142,7 +145,7 @@ class EntryPolicy:
             return Verdict("none", "below_threshold", least)
         if self._settings.mode == "shadow":
             return Verdict("verify", "shadow", least)
-        record = self._records.get((group, key), _Record())
+        record = self._records.get(key, {}).get(group, _Record())
         if grade(record.labels, number) < self._ledger.track(group, kind).opened:
             return Verdict("verify", "budget", least)
         if draw < self._settings.sample_rate:
@@ -179,6 +182,11 @@ class EntryPolicy:
         if graded >= _FLOOR:
             track.learn(graded, wrong=label.wrong)
 
+    def forget(self, keys: Sequence[bytes]) -> None:
+        """Stored again, they begin anew: verified until they have a record."""
+        for key in keys:
+            self._records.pop(key, None)
+
     def state(self) -> dict[str, dict[str, float]]:
         """As that of any policy; the threshold of neighbours is the least confidence."""
         groups = self._canonical.state()
@@ -190,7 +198,11 @@ class EntryPolicy:
 
     def dump(self) -> bytes:
         """All that was learnt."""
-        records = [(group, key, record) for (group, key), record in self._records.items()]
+        records = [
+            (group, key, record)
+            for key, groups in self._records.items()
+            for group, record in groups.items()
+        ]
         return msgspec.msgpack.encode(_Dump(self._ledger.dump(), self._canonical.dump(), records))
 
     def restore(self, data: bytes) -> None:
@@ -205,11 +217,11 @@ class EntryPolicy:
             return
         for group, key, record in dump.records[-MAX_ENTRIES:]:
             if record.sound():
-                self._records[group, key] = record
+                self._records.setdefault(key, {})[group] = record
 
     def _record(self, group: str, key: bytes) -> _Record:
-        record = self._records.setdefault((group, key), _Record())
-        self._records.move_to_end((group, key))
+        record = self._records.setdefault(key, {}).setdefault(group, _Record())
+        self._records.move_to_end(key)
         if len(self._records) > MAX_ENTRIES:
             self._records.popitem(last=False)
         return record

@@ -13,7 +13,7 @@ from semantic.compare import compare
 from semantic.protocol import Block, Found, Label, Lesson
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from semantic.compare import Outcome
     from semantic.judge import Judge
@@ -171,6 +171,10 @@ class Lessons:
         while len(self._blocked) > _BLOCKED:
             self._blocked.popitem(last=False)
         self.changed = True
+
+    def forget(self, keys: Sequence[bytes]) -> None:
+        """There is no entry under these any more: what their own hits showed means nothing."""
+        self._policy.forget(keys)
 
     def groups(self) -> dict[str, dict[str, float]]:
         """Of each group of scopes: labels, errors, bound, threshold."""

@@ -19,6 +19,8 @@ class Held(NamedTuple):
     epoch: int
     name: bytes
     """Of its canonical form within its scope; empty: it has none."""
+    serial: int = 0
+    """How many were remembered before it, itself included."""
 
 
 class Memory:
@@ -32,11 +34,14 @@ class Memory:
         self._same: dict[bytes, bytes] = {}
         self.epoch = 0
         """The last that was heard of: what is older is void."""
+        self.mark = 0
+        """How many were ever remembered."""
 
     def add(self, key: bytes, held: Held) -> list[tuple[bytes, Held]]:
         """Remember it in place of whatever had that key; what had to go for it."""
         self.remove(key)
-        self._held[key] = held
+        self.mark += 1
+        self._held[key] = held._replace(serial=self.mark)
         if held.name:
             self._same[held.name] = key
         gone = []
@@ -76,6 +81,16 @@ class Memory:
         """Those among them that there is no answer to any more."""
         held = ((key, self._held.get(key)) for key in keys)
         return [key for key, one in held if one is not None and not self.lives(one, now)]
+
+    def known(self, keys: Iterable[bytes], mark: int | None = None) -> list[tuple[bytes, bytes]]:
+        """Scope and key of those that are known, which are not used by that; with a `mark`, of
+        those that were remembered by then."""
+        held = ((key, self._held.get(key)) for key in keys)
+        return [
+            (one.scope, key)
+            for key, one in held
+            if one is not None and (mark is None or one.serial <= mark)
+        ]
 
     def __contains__(self, key: bytes) -> bool:
         return key in self._held

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from semantic.protocol import Action, Kind, Label
 
 
@@ -31,6 +33,10 @@ class Policy(Protocol):
         """One that comes twice counts once. A label has to come of every would-be hit that was
         verified, whether right or wrong: a judge that only reports what it finds right, to have
         it served the next time, would make every threshold fall."""
+        ...
+
+    def forget(self, keys: Sequence[bytes]) -> None:
+        """Nothing of these stored answers themselves is to be known any more."""
         ...
 
     def state(self) -> dict[str, dict[str, float]]:

@@ -19,6 +19,7 @@ from semantic.embed.choose import REMOTE, embedder
 from semantic.embed.port import EmbedderError
 from semantic.embed.waiting import SETTING, patient
 from semantic.entry_policy import EntryPolicy
+from semantic.forgetting import Forgetting
 from semantic.index.local import Local
 from semantic.kept import Kept
 from semantic.lessons import Lessons
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from semantic.embed.port import Embedder
-    from semantic.index.port import Index
+    from semantic.index.port import Evicted, Index
     from semantic.judge import Judge
     from semantic.policy import Policy
     from semantic.settings import Settings
@@ -57,19 +58,21 @@ async def run(settings: Settings, path: Path, tell: int, environ: Mapping[str, s
     over = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
     memory = Memory(_MOST)
-    index = _index(settings, chosen.dimension, memory)
+    index = _index(settings, chosen.dimension, lambda scope, keys: forgetting.crowded_out(keys))
     space = Space(chosen, Batcher(chosen, limit=_QUEUE), index)
     async with _judging(settings) as judge:
         lessons = _lessons(settings, judge, space)
         kept = Kept(settings.state, lessons)
         kept.load()
         lookup = Lookup(settings, memory, space, lessons, time.time)
-        service = Service(settings, memory, space, lookup, lessons, time.time)
+        forgetting = Forgetting(memory, space, lessons, time.time)
+        parts = (settings, memory, space, lookup, lessons, forgetting)
+        service = Service(*parts, time.time)
         server = Server(path, service.answer)
         await server.start()
         async with asyncio.TaskGroup() as background:
             well = pulse.beat(tell, lambda: space.vectors.flown < pulse.LONGEST)
-            loops = (space.vectors.run(), _swept(service), kept.run(), well)
+            loops = (space.vectors.run(), _swept(forgetting), kept.run(), well)
             tasks = [background.create_task(loop) for loop in loops]
             await over.wait()
             await server.aclose()
@@ -116,11 +119,7 @@ async def _judging(settings: Settings) -> AsyncIterator[Judge | None]:
         yield Judge(settings.judge, session)
 
 
-def _index(settings: Settings, dimension: int, memory: Memory) -> Index:
-    def evicted(scope: bytes, keys: tuple[bytes, ...]) -> None:
-        for key in keys:
-            memory.remove(key)
-
+def _index(settings: Settings, dimension: int, evicted: Evicted) -> Index:
     if settings.index:
         from semantic.index.redis import VectorSets  # whose driver nobody else needs here
 
@@ -140,7 +139,7 @@ def _index(settings: Settings, dimension: int, memory: Memory) -> Index:
     )
 
 
-async def _swept(service: Service) -> None:
+async def _swept(forgetting: Forgetting) -> None:
     while True:
         await asyncio.sleep(_SWEEP_EVERY)
-        await service.sweep()
+        await forgetting.sweep()

@@ -14,9 +14,15 @@ Action: TypeAlias = Literal["serve", "verify", "judge", "promote", "none"]
 """Serve the stored answer; ask upstream and compare; serve it if the judge agrees; ask upstream,
 and the judge behind it, for the next time; or there is none."""
 
+Why: TypeAlias = Literal["purged", "wrong", "dead", "evicted", "expired", "void", "bound"]
+"""Why a question is forgotten: its answer was purged; somebody called a hit on it wrong; a request
+met that it is gone; no tier holds it any more; its time is over; everything from before an epoch is
+void; or there is room for no more questions."""
+
 LENGTH: Final = 4
 """Bytes, big-endian, before each message."""
 LARGEST: Final = 1 << 24
+FORGOTTEN: Final = "forgotten_"
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -108,6 +114,24 @@ class Forget(msgspec.Struct, frozen=True, tag="forget"):
     """The answers under these keys are gone."""
 
     keys: tuple[bytes, ...]
+    why: Why = "purged"
+    mark: int | None = None
+    """Of the review that had them looked for: what was learnt since then stays."""
+
+
+class Review(msgspec.Struct, frozen=True, tag="review"):
+    """Of which stored questions are the answers to be looked for next? Each time others, until all
+    had their turn."""
+
+    most: int
+
+
+class Reviewed(msgspec.Struct, frozen=True, tag="reviewed"):
+    """The answer to `Review`."""
+
+    keys: tuple[bytes, ...]
+    mark: int
+    """To be told with those that are found to be gone."""
 
 
 class Compare(msgspec.Struct, frozen=True, tag="compare"):
@@ -171,7 +195,8 @@ class Ask(msgspec.Struct, frozen=True, tag="ask"):
 
 
 class State(msgspec.Struct, frozen=True, tag="state"):
-    """The answer to `Ask`; figures by name, and the groups with threshold and bound."""
+    """The answer to `Ask`; figures by name, and the groups with threshold and bound. Of what was
+    forgotten by reason, `FORGOTTEN` stands before the reason's name."""
 
     figures: dict[str, float]
     groups: dict[str, dict[str, float]]
@@ -188,6 +213,8 @@ Message: TypeAlias = (
     | Found
     | Learn
     | Forget
+    | Review
+    | Reviewed
     | Compare
     | Consult
     | Served

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -24,6 +23,7 @@ from semantic.protocol import (
     Learn,
     Lesson,
     Nearest,
+    Review,
     Served,
     State,
 )
@@ -31,8 +31,9 @@ from semantic.reading import read
 from semantic.vector import unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
+    from semantic.forgetting import Forgetting
     from semantic.lessons import Lessons
     from semantic.lookup import Lookup
     from semantic.memory import Memory
@@ -60,6 +61,7 @@ class Service:
         space: Space,
         lookup: Lookup,
         lessons: Lessons,
+        forgetting: Forgetting,
         now: Callable[[], float],
     ) -> None:
         """`now`: unix seconds."""
@@ -68,6 +70,7 @@ class Service:
         self._space = space
         self._lookup = lookup
         self._lessons = lessons
+        self._forgetting = forgetting
         self._now = now
         self._forms = lookup.forms
         self._born = now()
@@ -92,8 +95,8 @@ class Service:
                 return found
             case Learn(records):
                 return await self._learn(records)
-            case Forget(keys):
-                return Done(await self.forget(keys))
+            case Forget() | Review():
+                return await self._left(message)
             case Compare() | Consult() | Served() | Blame() | Lesson():
                 return await self._learnt(message)
             case Ask():
@@ -118,12 +121,22 @@ class Service:
                 return Done()
             case Blame(request):
                 lesson = self._lessons.blame(request)
-                await self.forget([block.key for block in lesson.blocks])
+                await self._forget_blocked(lesson)
                 return Blamed(lesson, self._lessons.closed(lesson))
             case Lesson():
                 self._lessons.hear(message)
-                await self.forget([block.key for block in message.blocks])
+                await self._forget_blocked(message)
                 return Done(len(message.labels))
+
+    async def _left(self, message: Forget | Review) -> Message:
+        match message:
+            case Forget(keys, why, mark):
+                return Done(await self._forgetting.forget(keys, why, mark))
+            case Review(most):
+                return await self._forgetting.review(most)
+
+    async def _forget_blocked(self, lesson: Lesson) -> None:
+        await self._forgetting.forget([block.key for block in lesson.blocks], "wrong")
 
     async def _learn(self, records: Sequence[Record]) -> Done:
         """Remember what can be compared."""
@@ -133,11 +146,11 @@ class Service:
         for number, record in enumerate(records):
             held = self._held(record)
             if held is not None and self._memory.lives(held, now):
-                await self.forget((record.key,))
+                await self._forgetting.replaced(record.key)
                 gone += self._memory.add(record.key, held)
                 kept.append(record)
             await _turn(number)
-        await self._space.remove((held.scope, key) for key, held in gone)
+        await self._forgetting.made_room([(held.scope, key) for key, held in gone])
         for start in range(0, len(kept), _PART):
             missed += await self._placed(kept[start : start + _PART])
         return Done(len(kept), tuple(missed))
@@ -176,30 +189,15 @@ class Service:
         for number, (scope, found) in enumerate(scopes.items()):
             keys, some = [key for key, _ in found], [vector for _, vector in found]
             await self._space.index.add(scope, keys, np.stack(some))
+            await self._forgetting.placed(scope, keys)
             await _turn(number)
         return missed
-
-    async def forget(self, keys: Iterable[bytes]) -> int:
-        """Forget questions whose answers are gone; how many there were."""
-        held = [(key, self._memory.remove(key)) for key in keys]
-        gone = [(one.scope, key) for key, one in held if one is not None]
-        await self._space.remove(gone)
-        return len(gone)
-
-    async def sweep(self) -> None:
-        """Forget what there is no answer to any more. Vectors that an index elsewhere keeps, since
-        it does not answer, lead nowhere, and expire there."""
-        keys = self._memory.keys()
-        for start in range(0, len(keys), _TURN):
-            with suppress(IndexUnavailableError):
-                await self.forget(self._memory.dead(keys[start : start + _TURN], self._now()))
-            await asyncio.sleep(0)
 
     async def _voided(self, epoch: int) -> None:
         """Everything was declared void: what was asked for before is no answer any more."""
         if epoch > self._memory.epoch:
             self._memory.epoch = epoch
-            await self.sweep()
+            await self._forgetting.sweep("void")
 
     def _state(self) -> State:
         figures = self._space.index.figures()
@@ -210,6 +208,7 @@ class Service:
                 "vectors": float(figures.rows),
                 "scopes": float(figures.scopes),
                 "bytes": float(figures.bytes),
+                **self._forgetting.figures(),
             },
             self._lessons.groups(),
         )

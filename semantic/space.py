@@ -24,13 +24,16 @@ class Space:
     vectors: Batcher
     index: Index
 
-    async def remove(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """Forget these, each by scope and key. Raises: IndexUnavailableError."""
-        scopes: dict[bytes, list[bytes]] = {}
-        for scope, key in rows:
-            scopes.setdefault(scope, []).append(key)
-        for scope, keys in scopes.items():
-            await self.index.remove(scope, keys)
+    async def remove(self, rows: Iterable[tuple[bytes, bytes]], *, everywhere: bool = True) -> None:
+        """Forget these, each by scope and key. `everywhere`: nobody has an answer to them; else
+        another machine may that shares the index. Raises: IndexUnavailableError."""
+        forget = self.index.remove if everywhere else self.index.leave
+        for scope, keys in _scopes(rows).items():
+            await forget(scope, keys)
+
+    async def keep(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        """There are answers to these, as far as is known here. Raises: IndexUnavailableError."""
+        await self.index.keep(_scopes(rows))
 
     async def vector(self, text: str) -> Vector | None:
         """Of a text; None: this embedder cannot read it whole. Raises: EmbedderError."""
@@ -46,3 +49,10 @@ class Space:
         first = await self.vector(one)
         second = None if first is None else await self.vector(other)
         return None if first is None or second is None else float(np.dot(first, second))
+
+
+def _scopes(rows: Iterable[tuple[bytes, bytes]]) -> dict[bytes, list[bytes]]:
+    scopes: dict[bytes, list[bytes]] = {}
+    for scope, key in rows:
+        scopes.setdefault(scope, []).append(key)
+    return scopes

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 from msgspec import structs
 
 from proxy.core import wire
-from proxy.core.entry import Key
+from proxy.core.entry import Entry, Key
 from proxy.core.message import Head
-from proxy.core.near import Action, Blamed, Near, Verdict
+from proxy.core.near import Action, Blamed, Near, Verdict, Why
 from proxy.ports import SemanticAbsentError, SemanticError, StoreError, UpstreamError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from proxy.core.entry import Entry, Form, Stored
+    from proxy.core.entry import Form, Stored
     from proxy.core.message import Call, Headers
     from proxy.core.request import Lookup
 
@@ -85,6 +85,11 @@ class FakeStore:
             return False
         self.data[stored.key] = wire.encode(stored)
         return True
+
+    async def holds(self, keys: Sequence[Key], now: float) -> dict[Key, float]:
+        found = [await self.get(key, now) for key in keys]
+        asked = [one for one in found if isinstance(one, Entry) and one.question is not None]
+        return {one.key: one.asked for one in asked}
 
     async def delete(self, key: Key) -> bool:
         return self.data.pop(key, None) is not None
@@ -315,7 +320,7 @@ class FakeSemantic:
         self.known |= {entry.key: entry for entry in entries}
         return [entry.key for entry in entries if self.blind]
 
-    async def forget(self, keys: Sequence[Key]) -> None:
+    async def forget(self, keys: Sequence[Key], why: Why) -> None:
         self._fail()
         for key in keys:
             self.known.pop(key, None)

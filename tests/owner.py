@@ -12,9 +12,10 @@ from proxy.sharing import unnamed
 from tests.stored import key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from proxy.core.entry import Key
     from proxy.flight import Flight, Name, Reader
 
 SECRET = b"0123456789abcdef0123456789abcdef"
@@ -31,9 +32,10 @@ class Owner:
         self.port = 0
         self.flights = Flights(lambda _: None, limit=1 << 24)
         self.forgotten: list[tuple[bytes, float]] = []
-        self.server = PeerServer(
-            self.board, self.forget, path, Remote(host, 0, SECRET, strangers=strangers)
-        )
+        how = Remote(host, 0, SECRET, strangers=strangers)
+        self.server = PeerServer(self.board, self.forget, path, how, unheld=self.unheld)
+        self.held: set[Key] | None = set()
+        """The keys of what its own tiers hold; None: it cannot say."""
         self.pieces: asyncio.Queue[bytes | Head | Exception | None] = asyncio.Queue()
         """What arrives from upstream; None: the end."""
         self.flown: list[Flight] = []
@@ -55,6 +57,9 @@ class Owner:
     async def forget(self, key_: bytes, at: float) -> bool:
         self.forgotten.append((key_, at))
         return key_ == key("a")
+
+    async def unheld(self, keys: Sequence[Key]) -> list[Key] | None:
+        return None if self.held is None else [key for key in keys if key not in self.held]
 
     async def fly(self, flight: Flight) -> None:
         self.flown.append(flight)

@@ -461,7 +461,7 @@ ASKED = Question(key("scope"), "how do I get a refund", "use:1", b"\0" * 1024)
 
 
 async def scanned(disk: Disk) -> dict[Key, Entry]:
-    return {one.key: one async for some in disk.questions(NOW) for one in some}
+    return {one.key: one async for some in disk.scan.questions(NOW) for one in some}
 
 
 @pytest.mark.parametrize("size", [10, 20_000])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from proxy.core.entry import Key, Question
-from proxy.core.events import MeaningMeasured, TierFailed, TierKnown, TierTurned
+from proxy.core.events import MeaningForgotten, MeaningMeasured, TierFailed, TierKnown, TierTurned
 from proxy.gathering import Gathering
 from proxy.ports import SemanticError, StoreError
 from tests.fakes import FakeClock, settle
@@ -34,10 +34,11 @@ class Process:
         self.tried = 0
         self.known: list[Key] = []
         self.lessons: list[bytes] = []
+        self.forgotten: dict[str, float] = {}
 
     def restart(self) -> None:
         self.born += 1.0
-        self.known, self.lessons = [], []
+        self.known, self.lessons, self.forgotten = [], [], {}
 
     async def learn(self, entries: Sequence[Entry]) -> list[Key]:
         self.tried += 1
@@ -53,6 +54,7 @@ class Process:
         if self.away:
             raise SemanticError("gone")
         figures = {"born": self.born, "entries": 3.0, "vectors": 2.0, "scopes": 1.0, "bytes": 99.0}
+        figures |= {f"forgotten_{why}": count for why, count in self.forgotten.items()}
         closed = {"labels": 4.0, "errors": 3.0, "bound": 0.9, "closed": 1.0}
         sound = {"labels": 300.0, "errors": 0.0, "bound": 0.01, "closed": 0.0}
         young = {"labels": 20.0, "errors": 0.0, "bound": 0.14, "closed": 0.0, "unopened": 1.0}
@@ -85,12 +87,14 @@ class Fleet:
 
 
 class Stage:
-    def __init__(self, *, disk: bool = True) -> None:
+    def __init__(self, *, disk: bool = True, counts: bool = True) -> None:
         self.process, self.fleet, self.clock = Process(), Fleet(), FakeClock()
         self.events: list[Event] = []
         self.missed: list[Entry] = []
         told = (self.process, self.stored if disk else None, self.fleet, self.clock)
-        self.gathering = Gathering(*told, self.events.append, missed=self.missed.extend)
+        self.gathering = Gathering(
+            *told, self.events.append, missed=self.missed.extend, counts=counts
+        )
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -203,6 +207,35 @@ async def test_the_figures_are_told() -> None:
 
     figures = MeaningMeasured(3.0, 2.0, 1.0, 99.0, 324.0, 3.0, 0.01, 1.0, 1.0)
     assert stage.events == [figures, TierKnown("semantic")]
+
+
+async def test_what_was_forgotten_is_counted_once_whatever_process_forgot_it() -> None:
+    """A worker that starts later counts from there on, and a process that begins anew from none."""
+    stage = Stage()
+    stage.process.forgotten = {"expired": 7.0}
+    for told in ({"expired": 9.0, "evicted": 2.0}, {"expired": 9.0, "evicted": 2.0}):
+        await stage.gathering.round()
+        stage.process.forgotten = dict(told)
+    await stage.gathering.round()
+    stage.process.restart()
+    stage.process.forgotten = {"evicted": 1.0}
+    await stage.gathering.round()
+
+    forgotten = [event for event in stage.events if isinstance(event, MeaningForgotten)]
+    assert forgotten == [
+        MeaningForgotten("expired", 2),
+        MeaningForgotten("evicted", 2),
+        MeaningForgotten("evicted", 1),
+    ]
+
+
+async def test_of_several_workers_one_counts() -> None:
+    stage = Stage(counts=False)
+    await stage.gathering.round()
+    stage.process.forgotten = {"expired": 7.0}
+    await stage.gathering.round()
+
+    assert not [event for event in stage.events if isinstance(event, MeaningForgotten)]
 
 
 @pytest.mark.parametrize("away", ["process", "fleet"])

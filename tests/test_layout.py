@@ -19,7 +19,7 @@ SOURCES = sorted(path for name in ("proxy", "semantic") for path in (ROOT / name
 CORE = [path for path in SOURCES if path.is_relative_to(ROOT / "proxy/core")]
 
 # Lists are as long as what they list; cut in two, they would be read in two places.
-LONGER = {"proxy/config.py": 590, "proxy/core/events.py": 440}
+LONGER = {"proxy/config.py": 590, "proxy/core/events.py": 450}
 
 
 def name(path: Path) -> str:

@@ -287,6 +287,29 @@ async def test_a_key_is_forgotten_at_another_worker(owner: Owner) -> None:
     assert had == [True, False]
 
 
+async def test_another_worker_says_what_it_does_not_hold(owner: Owner) -> None:
+    wanted = [key(number) for number in range(256)]
+    owner.held = set(wanted[::3])
+
+    assert await PEERS.unheld(owner.address, wanted) == [
+        one for one in wanted if one not in owner.held
+    ]
+    owner.held = set(wanted)
+    assert await PEERS.unheld(owner.address, wanted) == []
+
+
+async def test_one_that_cannot_say_what_it_holds_is_no_word(owner: Owner) -> None:
+    owner.held = None
+
+    with pytest.raises(UpstreamError):
+        await PEERS.unheld(owner.address, [key("a")])
+
+
+async def test_one_that_is_not_there_is_no_word(tmp_path: Path) -> None:
+    with pytest.raises(UpstreamError):
+        await PEERS.unheld(str(tmp_path / "nobody"), [key("a")])
+
+
 async def test_nothing_can_be_forgotten_where_nobody_is(tmp_path: Path) -> None:
     with pytest.raises(UpstreamError):
         await PEERS.forget(str(tmp_path / "nobody"), key("a"), NOW)

@@ -15,6 +15,7 @@ from proxy.adapters.redis.link import Link
 from proxy.adapters.redis.store import RedisStore
 from proxy.adapters.vault.vault import Vault, coder
 from proxy.adapters.vault.wrapper import Local
+from proxy.core.entry import Question
 from proxy.quantity import Timeout
 from tests.fakes import FakeClock, FakeStore
 from tests.stored import NOW, alias, entry, key
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from proxy.core.entry import Key
     from proxy.ports import Store
     from tests.redis_server import RedisServer
 
 MIB = 1 << 20
+ASKED = Question(key("scope"), "how do I get a refund")
 
 
 TIERS = [
@@ -74,6 +77,28 @@ async def test_what_was_put_is_found(store: Store) -> None:
     assert await store.get(key("a"), NOW) == entry("a")
     assert await store.get(key("b"), NOW) == alias("b", "a")
     assert await store.get(key("c"), NOW) is None
+
+
+async def test_it_says_what_it_holds_that_answers_others_without_giving_it(store: Store) -> None:
+    """Of 200 keys, among which are answers without a question, aliases, and what has expired."""
+    names = [f"{number}" for number in range(200)]
+    for number, name in enumerate(names[:40]):
+        await store.put(entry(name, NOW - number, question=ASKED, body=b"x" * 9000), NOW)
+    await store.put(entry(names[50]), NOW)
+    await store.put(alias(names[51], names[0]), NOW)
+    await store.put(entry(names[52], question=ASKED), NOW)
+    await store.delete(key(names[52]))
+
+    told = await held(store, [key(name) for name in names], NOW + 30.0)
+
+    assert told == {key(name): NOW - number for number, name in enumerate(names[:30])}
+
+
+async def held(store: Store, keys: list[Key], now: float) -> dict[Key, float]:
+    if isinstance(store, Disk):
+        return await store.scan.holds(keys, now)
+    assert isinstance(store, Memory | Objects | RedisStore | FakeStore)
+    return await store.holds(keys, now)
 
 
 async def test_a_large_body_comes_back_as_it_was(store: Store) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from proxy.core.entry import Entry
+    from proxy.core.near import Why
     from proxy.core.request import Lookup
 
     Told = Callable[[bytes], Awaitable[None]]
@@ -57,10 +58,17 @@ class Meaning:
             missed = [await self._client.learn(part) for part in _parts(records)]
         return [Key(key) for part in missed for key in part]
 
-    async def forget(self, keys: Sequence[Key]) -> None:
-        """See the port."""
+    async def forget(self, keys: Sequence[Key], why: Why, mark: int | None = None) -> None:
+        """See the port. `mark`: of the review that found it; what was learnt since then stays."""
         with _gone():
-            await self._client.forget(keys)
+            await self._client.forget(keys, why, mark)
+
+    async def review(self, most: int) -> tuple[Sequence[Key], int]:
+        """The keys of the next questions whose answers are to be looked for, and the mark of this
+        review. Raises: SemanticError."""
+        with _gone():
+            told = await self._client.review(most)
+        return [Key(key) for key in told.keys], told.mark
 
     async def compare(self, near: Near, text: str, stored: str, answered: str) -> list[Verdict]:
         """See the port."""

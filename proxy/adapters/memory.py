@@ -121,6 +121,13 @@ class Memory:
             entries = [one for one in held if isinstance(one, Entry) and one.expires > now]
             yield [one for one in entries if one.question is not None]
 
+    async def holds(self, keys: Sequence[Key], now: float) -> dict[Key, float]:
+        """When those of them were asked for that have a question; no use of them. Never raises."""
+        places = [place for key in keys if (place := self._places.get(key)) is not None]
+        held = [self._held[place] for place in places if self._until[place] > now]
+        asked = [one for one in held if isinstance(one, Entry) and one.question is not None]
+        return {one.key: one.asked for one in asked}
+
     def drop(self, key: Key) -> bool:
         """`delete` without a coroutine."""
         place = self._places.get(key)

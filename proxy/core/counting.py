@@ -141,6 +141,8 @@ def _counted(event: Event) -> Count | None:
             return Count("worker_deaths_total", (str(slot),), 0 if asked else 1)
         case events.MeaningJudged(kind, wrong, _, _):
             return Count("semantic_labels_total", (kind, "wrong" if wrong else "right"))
+        case events.MeaningForgotten(reason, number):
+            return Count("semantic_forgotten_total", (reason,), number)
         case events.TierSpared(tier):
             return Count("tier_spared_total", (tier,))
         case _:

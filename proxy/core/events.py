@@ -12,7 +12,7 @@ Outcome: TypeAlias = Literal[
 """What `x-cache` says; STATIC: a configured text; ERROR: our own words, such as a refusal."""
 
 Kind: TypeAlias = Literal["", "exact", "normalized", "canonical", "semantic"]
-Operation: TypeAlias = Literal["get", "put", "delete", "sweep", "open", "purge", "loop"]
+Operation: TypeAlias = Literal["get", "put", "delete", "sweep", "open", "purge", "loop", "audit"]
 BreakerState: TypeAlias = Literal["closed", "open", "half_open"]
 Looked: TypeAlias = Literal["hit", "miss", "error"]
 Landing: TypeAlias = Literal["completed", "failed", "cancelled"]
@@ -335,6 +335,13 @@ class MeaningJudged(msgspec.Struct, frozen=True, gc=False):
     """Model and language; for the log alone."""
 
 
+class MeaningForgotten(msgspec.Struct, frozen=True, gc=False):
+    """The semantic process has forgotten stored questions. `reason`: one word of a closed set."""
+
+    reason: str
+    count: int
+
+
 class MeaningMeasured(msgspec.Struct, frozen=True, gc=False):
     """What the semantic process holds, and what it knows of its errors."""
 
@@ -426,6 +433,7 @@ Event: TypeAlias = (
     | TierSpared
     | MeaningLooked
     | MeaningJudged
+    | MeaningForgotten
     | MeaningMeasured
     | BacklogFull
     | WorkerStarted

@@ -61,6 +61,7 @@ FAMILIES: Final = {
     "semantic_labels_total": Family(
         "Hits by meaning that were compared with the upstream.", ("kind", "verdict")
     ),
+    "semantic_forgotten_total": Family("Stored questions that were forgotten.", ("reason",)),
     "semantic_entries": Family("Stored questions that can be compared.", gauge=True),
     "semantic_vectors": Family("Those of them with a vector.", gauge=True),
     "semantic_scopes": Family("Sets of questions that are compared with each other.", gauge=True),

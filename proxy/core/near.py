@@ -13,6 +13,9 @@ Action: TypeAlias = Literal["serve", "verify", "judge", "promote", "none"]
 """Serve its answer; ask upstream and compare; serve it if the judge agrees; ask upstream, and the
 judge behind it, for the next time; or nothing."""
 
+Why: TypeAlias = Literal["purged", "dead", "evicted"]
+"""Why a question is to be forgotten: its answer was purged, met to be gone, or is in no tier."""
+
 _LONGEST: Final = 256
 """Letters of a model's name that are kept as they are: clients choose it."""
 _CLOSED: Final = (

@@ -86,6 +86,10 @@ class Header(NamedTuple):
         fenced = self.fence and other.fence and self.fence > other.fence
         return self.asked > other.asked or bool(fenced)
 
+    def answers(self, now: float) -> bool:
+        """Whether it may be served at `now` (unix seconds), also to others who ask the same."""
+        return self.kind == _COMPARED and self.expires > now
+
 
 def encode(stored: Stored, seal: Seal | None = None) -> bytes:
     """The bytes to keep. Raises: ValueError for a value that has no encoding."""
@@ -148,6 +152,13 @@ def compared(data: bytes | memoryview) -> bool:
     """Whether it may be an entry whose question others are compared with, without proof."""
     head = header(data)
     return head is not None and head.kind == _COMPARED
+
+
+def alive(data: bytes | memoryview, now: float) -> float | None:
+    """When an entry with a question was asked for, without proof of it; None: it is none, or may
+    not be served at `now` (unix seconds) any more."""
+    head = header(data)
+    return head.asked if head is not None and head.answers(now) else None
 
 
 def _head(stored: Stored, coding: int, sealing: int) -> bytes:

@@ -15,7 +15,7 @@ from semantic.index.rows import Rows
 from semantic.vector import unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from semantic.index.port import Evicted
     from semantic.vector import Vector, Vectors
@@ -107,7 +107,7 @@ class Local:
         last = {key: row for row, key in enumerate(keys)}
         chosen = dict(islice(reversed(last.items()), self._most_entries))
         place = self._used(scope) or self._scopes.setdefault(scope, _Scope(self._dimension))
-        gone = self._forget(place, chosen)
+        gone = self._forget(place, last)
         ids = list(islice(self._ids, len(chosen)))
         for key, name in zip(reversed(chosen), ids, strict=True):
             place.keys[key], place.names[name] = name, key
@@ -116,6 +116,8 @@ class Local:
         picked = rows[list(reversed(chosen.values()))] if len(chosen) > 1 else rows[-1:]
         self._change(place, place.rows.remove, gone)
         added = self._change(place, place.rows.add, np.array(ids, dtype=np.int64), picked)
+        if len(last) > len(chosen):
+            self._evicted(scope, tuple(key for key in last if key not in chosen))
         self._make_room(scope, place)
         if added is not None:
             await asyncio.shield(added)  # Cancelled, it would be written down, but not there.
@@ -129,6 +131,12 @@ class Local:
             self._change(place, place.rows.remove, gone)
         else:
             del self._scopes[scope]
+
+    async def leave(self, scope: bytes, keys: Sequence[bytes]) -> None:
+        await self.remove(scope, keys)
+
+    async def keep(self, scopes: Mapping[bytes, Sequence[bytes]]) -> None:
+        """Nobody else has a part in it."""
 
     async def drop(self, scope: bytes) -> None:
         place = self._scopes.pop(scope, None)

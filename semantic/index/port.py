@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from semantic.vector import Vector, Vectors
 
@@ -56,6 +56,14 @@ class Index(Protocol):
 
     async def remove(self, scope: bytes, keys: Sequence[bytes]) -> None:
         """Forget these; a key that is not there is no error."""
+
+    async def leave(self, scope: bytes, keys: Sequence[bytes]) -> None:
+        """This machine has no answers under these any more. Others that share the index may; if
+        none does, they go in time."""
+
+    async def keep(self, scopes: Mapping[bytes, Sequence[bytes]]) -> None:
+        """This machine has answers under these keys, by scope; said of each again and again. What
+        of an index that others share nobody says that of goes."""
 
     async def drop(self, scope: bytes) -> None:
         """Forget all of a scope."""

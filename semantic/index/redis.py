@@ -15,7 +15,7 @@ from semantic.index.port import Figures, IndexUnavailableError, Near
 from semantic.vector import unit
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Mapping, Sequence
 
     from semantic.index.port import Evicted
     from semantic.vector import Vector, Vectors
@@ -26,6 +26,27 @@ _PART: Final = 500
 """Keys of one round trip."""
 _ROUNDS: Final = 20
 """Time-outs that a round trip of many has: each row is linked to its neighbours."""
+_WANTED: Final = 14_400.0
+"""Seconds that a vector outlives the last word of any machine that it has the answer. Each says so
+of all that it knows once in an hour, at most."""
+
+_SAY: Final = """
+local now = tonumber(redis.call('TIME')[1])
+for place = 4, #ARGV do
+  if ARGV[3] == 'new' then redis.call('ZADD', KEYS[2], now, ARGV[place])
+  else redis.call('ZADD', KEYS[2], 'XX', now, ARGV[place]) end
+end
+local old = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now - ARGV[1], 'LIMIT', 0, 100)
+for _, key in ipairs(old) do
+  redis.call('VREM', KEYS[1], key)
+  redis.call('ZREM', KEYS[2], key)
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
+return redis.call('VCARD', KEYS[1])
+"""
+"""Beside the vectors of a scope stands when each of its keys was last said to be wanted. Which
+machine has an answer no other one knows, so none removes what it has lost: it falls silent."""
 
 
 class VectorSets:
@@ -38,7 +59,7 @@ class VectorSets:
         dimension: int,
         *,
         prefix: str = "hotprefix:vectors:",
-        ttl: float = 2_592_000.0,
+        wanted: float = _WANTED,
         timeout: float = 0.25,
         max_scopes: int = 10_000,
         max_entries_per_scope: int = 20_000,
@@ -47,14 +68,16 @@ class VectorSets:
     ) -> None:
         """Connects to nothing yet.
 
-        `ttl`: seconds that a scope outlives the last vector added to it. `timeout`: seconds for
-        an answer. `max_scopes`: those whose size is remembered here. `precision`: numbers of four
-        bytes, or of one with cosines that are off by 0.001. Raises: ValueError for a bad URL.
+        `wanted`: seconds that a vector, or a whole scope, outlives the last machine's word that it
+        has the answer. `timeout`: seconds for an answer. `max_scopes`: those whose size is
+        remembered here. `precision`: numbers of four bytes, or of one with cosines that are off by
+        0.001. Raises: ValueError for a bad URL.
         """
         self._dimension = dimension
         # In one set all vectors have one form, so another form has another name.
         self._start = f"{prefix}{dimension}:{precision.lower()}:".encode()
-        self._ttl = max(1, round(ttl * 1000))
+        self._wanted = wanted
+        self._ends = max(1, round(1000 * wanted))
         self._timeout = timeout
         self._most_scopes, self._most_entries = max_scopes, max_entries_per_scope
         self._precision = precision
@@ -90,9 +113,23 @@ class VectorSets:
     async def remove(self, scope: bytes, keys: Sequence[bytes]) -> None:
         await self._remove(scope, keys)
 
+    async def leave(self, scope: bytes, keys: Sequence[bytes]) -> None:
+        """From now on nothing is said of them."""
+
+    async def keep(self, scopes: Mapping[bytes, Sequence[bytes]]) -> None:
+        if not scopes:
+            return
+        async with self._within(self._timeout * _ROUNDS):
+            pipe = self._redis.pipeline(transaction=False)
+            for scope, keys in scopes.items():
+                pipe.execute_command(*self._say(scope, "known", keys))
+            sizes = await pipe.execute()
+        for scope, size in zip(scopes, sizes, strict=True):
+            self._seen(scope, int(size))
+
     async def drop(self, scope: bytes) -> None:
         self._counts.pop(scope, None)
-        await self._ask("UNLINK", self._name(scope))
+        await self._ask("UNLINK", self._name(scope), self._times(scope))
 
     def figures(self) -> Figures:
         count = sum(self._counts.values())
@@ -106,13 +143,20 @@ class VectorSets:
         name = self._name(scope)
         async with self._within(self._timeout * (1 if len(keys) == 1 else _ROUNDS)):
             pipe = self._redis.pipeline(transaction=False)
+            # First: a vector without a time beside it would never go.
+            pipe.execute_command(*self._say(scope, "new", keys))
             for key, row in zip(keys, rows, strict=True):
                 pipe.execute_command("VADD", name, "FP32", row.tobytes(), key, self._precision)
-            pipe.execute_command("PEXPIRE", name, self._ttl)
+            pipe.execute_command("PEXPIRE", name, self._ends)
             pipe.execute_command("VCARD", name)
             size = int((await pipe.execute())[-1])
         self._seen(scope, size)
         return size
+
+    def _say(self, scope: bytes, what: str, keys: Sequence[bytes]) -> tuple[bytes | str | int, ...]:
+        """The command that says that these are wanted."""
+        names = (self._name(scope), self._times(scope))
+        return ("EVAL", _SAY, 2, *names, str(self._wanted), self._ends, what, *keys)
 
     async def _evict(self, scope: bytes, surplus: int) -> None:
         """Some, of which nobody knows when they were used: a vector set has no order."""
@@ -125,8 +169,11 @@ class VectorSets:
         for start in range(0, len(keys), _PART):
             async with self._within(self._timeout * (1 if len(keys) == 1 else _ROUNDS)):
                 pipe = self._redis.pipeline(transaction=False)
-                for key in keys[start : start + _PART]:
+                part = keys[start : start + _PART]
+                for key in part:
                     pipe.execute_command("VREM", name, key)
+                if part:
+                    pipe.execute_command("ZREM", self._times(scope), *part)
                 pipe.execute_command("VCARD", name)
                 self._seen(scope, int((await pipe.execute())[-1]))
 
@@ -139,6 +186,9 @@ class VectorSets:
 
     def _name(self, scope: bytes) -> bytes:
         return self._start + scope.hex().encode()
+
+    def _times(self, scope: bytes) -> bytes:
+        return self._name(scope) + b":wanted"
 
     async def _ask(self, *command: bytes | str | int) -> Any:
         async with self._within(self._timeout):

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from semantic.budget import Budget
 from semantic.embed.batch import Batcher
 from semantic.embed.choose import embedder
+from semantic.forgetting import Forgetting
 from semantic.index.local import Local
 from semantic.lessons import Lessons
 from semantic.lookup import Lookup
@@ -138,7 +139,8 @@ async def watched() -> None:
     )
     memory = Memory(100_000)
     lookup = Lookup(settings, memory, space, lessons, time.time)
-    service = Service(settings, memory, space, lookup, lessons, time.time)
+    forgetting = Forgetting(memory, space, lessons, time.time)
+    service = Service(settings, memory, space, lookup, lessons, forgetting, time.time)
     running = asyncio.create_task(space.vectors.run())
     late, own, over = [0.0], [0.0], asyncio.Event()
 

@@ -13,6 +13,8 @@ import numpy as np
 from semantic.budget import Budget
 from semantic.embed.batch import Batcher
 from semantic.embed.port import EmbedderError
+from semantic.entry_policy import EntryPolicy
+from semantic.forgetting import Forgetting
 from semantic.index.local import Local
 from semantic.index.port import IndexUnavailableError, Near
 from semantic.lessons import Lessons
@@ -114,7 +116,9 @@ class Company:
         names = count()
         self.lessons = Lessons(
             self.settings,
-            Budget(self.settings),
+            EntryPolicy(self.settings)
+            if self.settings.policy == "entry"
+            else Budget(self.settings),
             judge,
             self.space.similarity,
             lambda: self.draw,
@@ -122,16 +126,15 @@ class Company:
         )
         clock = self._clock
         self.lookup = Lookup(self.settings, self.memory, self.space, self.lessons, clock)
-        self.service = Service(
-            self.settings, self.memory, self.space, self.lookup, self.lessons, clock
-        )
+        self.forgetting = Forgetting(self.memory, self.space, self.lessons, clock)
+        parts = (self.settings, self.memory, self.space, self.lookup, self.lessons)
+        self.service = Service(*parts, self.forgetting, clock)
 
     def _clock(self) -> float:
         return self.now
 
     def _evicted(self, scope: bytes, keys: tuple[bytes, ...]) -> None:
-        for one in keys:
-            self.memory.remove(one)
+        self.forgetting.crowded_out(keys)
 
     async def learn(self, text: str, name: str = "", scope: bytes = SCOPE, **more: Any) -> int:
         """How many questions were taken."""

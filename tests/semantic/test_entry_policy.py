@@ -154,6 +154,18 @@ def test_the_state_says_from_which_confidence_on_it_serves() -> None:
     assert taught(ON, 20).state()["model en"]["semantic_threshold"] == 1.0
 
 
+def test_an_entry_that_left_begins_anew_and_what_its_group_learnt_stays() -> None:
+    """Else an answer that comes back is served by what another one's hits have shown."""
+    found = taught(ON, 300)
+    before = found.state()
+    assert said(found) == "serve"
+    found.forget([KEY, OTHER])
+
+    assert said(found) == "verify budget"
+    assert found.state() == before
+    assert len(found.dump()) < len(taught(ON, 300).dump())
+
+
 def test_entries_are_bounded() -> None:
     """What learnt nothing for longest goes."""
     found = EntryPolicy(ON)

@@ -231,11 +231,16 @@ async def test_a_scope_has_no_more_than_its_bound_and_tells_what_went(make: Make
     assert {one.key for one in found} | set(gone) == set(names)
 
 
-async def test_more_than_the_bound_at_once_is_cut_to_it(make: Make) -> None:
-    index = make(most=10)
-    await index.add(ONE, keys(30), vectors(30))
+async def test_more_than_the_bound_at_once_is_cut_to_it_and_tells_what_went(make: Make) -> None:
+    gone: list[bytes] = []
+    index, names = make(most=10, evicted=lambda scope, names: gone.extend(names)), keys(30)
+    await index.add(ONE, names[:3], vectors(3))
+    await index.add(ONE, names, vectors(30))
+    found = await index.search(ONE, vectors(1)[0], 30)
 
-    assert len(await index.search(ONE, vectors(1)[0], 30)) == 10
+    assert len(found) == 10 == index.figures().rows
+    assert {one.key for one in found} == set(names) - set(gone)
+    assert len(gone) == 20
 
 
 async def test_adding_removing_and_searching_at_once_never_finds_a_stranger(make: Make) -> None:
@@ -337,16 +342,107 @@ async def test_engines_agree_on_the_cosine(engine: RedisServer) -> None:
     assert found[0] == pytest.approx(found[1], abs=0.01)
 
 
+async def test_what_a_machine_left_is_gone_for_it_alone(make: Make) -> None:
+    index, rows, names = make(), vectors(3), keys(3)
+    await index.add(ONE, names, rows)
+    await index.leave(ONE, names[:1])
+    await index.keep({ONE: names, OTHER: names})
+    await index.keep({})
+    found = {one.key for one in await index.search(ONE, rows[0], 5)}
+
+    assert found == set(names[1:] if isinstance(index, Local) else names)
+    assert await index.search(OTHER, rows[0], 5) == []
+
+
+class Shared:
+    """Two machines over one engine, which takes a vector for unwanted after an hour."""
+
+    def __init__(self, engine: RedisServer, prefix: str) -> None:
+        self.engine, self.prefix = engine, prefix
+        self.one, self.other = self._made(), self._made()
+
+    def _made(self) -> VectorSets:
+        return VectorSets(
+            self.engine.url, DIMENSION, prefix=self.prefix, wanted=3600.0, timeout=5.0
+        )
+
+    def age(self, seconds: float, scope: bytes = ONE) -> None:
+        """As if all that was said had been said so much earlier."""
+        name = f"{self.prefix}{DIMENSION}:noquant:{scope.hex()}:wanted"
+        with self.engine.client() as client:
+            for key in client.zrange(name, 0, -1):
+                client.zincrby(name, -seconds, key)
+
+    async def found(self) -> set[bytes]:
+        return {one.key for one in await self.other.search(ONE, vectors(1)[0], 9)}
+
+    async def aclose(self) -> None:
+        await self.one.aclose()
+        await self.other.aclose()
+
+
+@pytest.fixture
+async def shared(engine: RedisServer, request: pytest.FixtureRequest) -> AsyncIterator[Shared]:
+    made = Shared(engine, f"{request.node.name}:")
+    yield made
+    await made.aclose()
+
+
+async def test_in_redis_a_vector_stays_while_any_machine_wants_it(shared: Shared) -> None:
+    """What one has lost another may have on its disk."""
+    names = keys(4)
+    await shared.one.add(ONE, names, vectors(4))
+    await shared.one.leave(ONE, names[:2])
+    for _ in range(5):
+        shared.age(1800.0)
+        await shared.one.keep({ONE: names[2:]})
+        await shared.other.keep({ONE: names[1:2]})
+
+    assert await shared.found() == set(names[1:])
+    assert shared.one.figures().rows == 3
+
+
+async def test_in_redis_who_says_that_it_wants_what_went_does_not_bring_it_back(
+    shared: Shared,
+) -> None:
+    """A time beside no vector would be looked at for ever."""
+    await shared.one.add(ONE, keys(2), vectors(2))
+    await shared.one.remove(ONE, keys(1))
+    await shared.other.keep({ONE: keys(2)})
+    with shared.engine.client() as client:
+        told = client.zrange(f"{shared.prefix}{DIMENSION}:noquant:{ONE.hex()}:wanted", 0, -1)
+
+    assert told == keys(2)[1:]
+
+
+async def test_in_redis_what_comes_again_is_wanted_anew(shared: Shared) -> None:
+    await shared.one.add(ONE, keys(1), vectors(1))
+    shared.age(7200.0)
+    await shared.one.add(ONE, keys(1), vectors(1))
+    await shared.other.keep({ONE: keys(1, 77)})
+
+    assert await shared.found() == set(keys(1))
+
+
+async def test_a_scope_in_redis_that_was_dropped_leaves_nothing(shared: Shared) -> None:
+    await shared.one.add(ONE, keys(3), vectors(3))
+    await shared.one.drop(ONE)
+    with shared.engine.client() as client:
+        left = list(client.scan_iter(match=f"{shared.prefix}*"))
+
+    assert left == []
+
+
 async def test_a_scope_in_redis_does_not_live_for_ever(engine: RedisServer) -> None:
     """And its name has the prefix, the dimension and the precision in it."""
-    sets = VectorSets(engine.url, DIMENSION, prefix="lives:", ttl=60.0, timeout=5.0)
+    sets = VectorSets(engine.url, DIMENSION, prefix="lives:", wanted=60.0, timeout=5.0)
     async with aclosing(sets):
         await sets.add(ONE, keys(1), vectors(1))
     name = f"lives:{DIMENSION}:noquant:{ONE.hex()}"
     with engine.client() as client:
-        left = client.pttl(name)
+        left = [client.pttl(one) for one in (name, f"{name}:wanted")]
 
-    assert 0 < left <= 60_000
+    assert all(0 < one <= 60_000 for one in left)
 
 
 async def test_a_redis_that_is_not_there_is_unavailable() -> None:

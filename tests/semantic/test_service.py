@@ -204,7 +204,7 @@ async def test_what_has_expired_is_not_found_and_swept() -> None:
         here.now = 1500.0
 
         assert (await here.ask("which bird sings loudest")).action == "none"
-        await here.service.sweep()
+        await here.forgetting.sweep()
         assert (len(here.memory), here.index.figures().rows) == (0, 0)
 
 
@@ -528,7 +528,7 @@ async def test_an_index_that_is_away_when_it_is_swept_ends_nothing() -> None:
         await here.learn("which bird sings loudest")
         here.index.remove = away  # type: ignore[method-assign]
         here.now = 3000.0
-        await here.service.sweep()
+        await here.forgetting.sweep()
 
         assert (await here.ask("which bird sings loudest")).reason == "scope_empty"
 

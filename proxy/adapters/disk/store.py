@@ -12,7 +12,7 @@ import msgspec
 
 from proxy.adapters.disk import tree
 from proxy.adapters.disk.file import TIER, File
-from proxy.adapters.disk.scan import questions
+from proxy.adapters.disk.scan import Scan
 from proxy.adapters.disk.writer import BATCH, Delete, Job, Put, Renew, Result, Stop, Sweep, Writer
 from proxy.coder import PLAIN, Coder
 from proxy.core.entry import OVERHEAD
@@ -20,9 +20,9 @@ from proxy.core.events import Evicted, TierFailed, TierMeasured
 from proxy.ports import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import Sequence
 
-    from proxy.core.entry import Entry, Key, Stored
+    from proxy.core.entry import Key, Stored
     from proxy.ports import Clock, Emit
 
 _QUEUED: Final = 64 << 20
@@ -82,6 +82,7 @@ class Disk:
         self._emit = emit
         self._coder = coder
         self._file = File(Path(path), max_bytes, emit, sealed=coder.seal is not None)
+        self.scan = Scan(self._file, coder)
         self._writer = Writer(self._file, emit, coder.encode)
         self._waiting: list[Waiting] = []
         self._queued = 0
@@ -132,10 +133,6 @@ class Disk:
         (data,) = self._read((key,))
         stored = self._coder.decode(data, key) if data and len(data) <= _PEEKED else None
         return None if stored is None or stored.expires <= now else stored
-
-    def questions(self, now: float) -> AsyncIterator[list[Entry]]:
-        """The entries whose questions others can be compared with. Raises: StoreError."""
-        return questions(self._file, self._coder, now)
 
     async def run(self) -> None:
         """Sweep, and mend what can be mended, until cancelled."""

@@ -96,6 +96,13 @@ def compared(
     return found, key if there else b""
 
 
+def alive(txn: Txn, tree: Tree, key: Key, now: float) -> float | None:
+    """When the entry was asked for that has a question and is alive at `now`; its body is not
+    read."""
+    first = txn.get(key, db=tree.entries)
+    return None if first is None else wire.alive(first, now)
+
+
 def write(txn: Txn, tree: Tree, key: Key, data: bytes, now: float) -> bool:
     """Store `data`, unless something asked for later is there and alive."""
     if (new := wire.peek(data)) is None:

@@ -17,6 +17,8 @@ from proxy.ports import StoreError
 from proxy.tasks import ended
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from proxy.core.entry import Key, Stored
     from proxy.ports import Clock, Emit
 
@@ -34,6 +36,8 @@ _SWEEP_EVERY: Final = 600.0
 """Seconds; a shard each time, so that all are swept in less than two days."""
 _SWEPT: Final = 10_000
 """Objects of a shard that one sweep deletes at most."""
+_TOGETHER: Final = 16
+"""Objects whose heads are asked for at the same time."""
 _FORGOTTEN: Final = 64
 """Deletions of expired objects that may be under way."""
 
@@ -111,6 +115,20 @@ class Objects:
                 return await self._place.delete(self._name(key))
         except FAILURES as error:
             raise _failed("delete", error) from error
+
+    async def holds(self, keys: Sequence[Key], now: float) -> dict[Key, float]:
+        """When those of them were asked for that have a question; a request for a few bytes each.
+        Raises: StoreError."""
+        found: list[wire.Header | None] = []
+        try:
+            for start in range(0, len(keys), _TOGETHER):
+                some = [self._name(key) for key in keys[start : start + _TOGETHER]]
+                async with asyncio.timeout(self._timeout):
+                    found += [one.head for one in await asyncio.gather(*map(self._place.see, some))]
+        except FAILURES as error:
+            raise _failed("read", error) from error
+        told = zip(keys, found, strict=True)
+        return {key: head.asked for key, head in told if head is not None and head.answers(now)}
 
     async def run(self) -> None:
         """Sweep one shard after the other, until cancelled. One worker of a machine is enough."""

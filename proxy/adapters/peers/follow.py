@@ -11,9 +11,13 @@ from proxy.adapters.peers.frames import (
     FOLLOW,
     FORGET,
     HEAD,
+    KEYS,
+    NAME,
     PURGE,
     TROUBLE,
+    UNHELD,
     gone,
+    keys,
     opening,
     trouble,
 )
@@ -23,9 +27,11 @@ from proxy.core.events import TierFailed
 from proxy.ports import UpstreamError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from proxy.adapters.peers.frames import Opening
     from proxy.adapters.peers.link import Link
-    from proxy.core.entry import Form
+    from proxy.core.entry import Form, Key
     from proxy.ports import Emit
 
 
@@ -86,8 +92,20 @@ class Peers:
         link.close()
         return letter == END and bool(had)
 
-    async def _asked(self, owner: str, what: bytes) -> tuple[Link, bytes, bytes]:
-        """The first frame of the answer. Raises: UpstreamError."""
+    async def unheld(self, owner: str, wanted: Sequence[Key]) -> Sequence[Key]:
+        """Those of the keys that another worker's own tiers do not hold. Raises: UpstreamError,
+        where it cannot say too."""
+        asked = UNHELD + bytes(NAME)
+        link, letter, data = await self._asked(owner, asked, b"".join(wanted))
+        link.close()
+        if letter != KEYS:
+            raise gone()
+        return keys(data)
+
+    async def _asked(
+        self, owner: str, what: bytes, more: bytes | None = None
+    ) -> tuple[Link, bytes, bytes]:
+        """The first frame of the answer. `more`: keys to a question. Raises: UpstreamError."""
         try:
             async with asyncio.timeout(SILENCE):
                 link = await call(owner, self._secret)
@@ -99,6 +117,8 @@ class Peers:
             raise gone() from error
         try:
             link.ask(what)
+            if more is not None:
+                link.write(KEYS, more)
             letter, data = await link.next()
         except OSError as error:
             link.close()

@@ -1,7 +1,8 @@
 """What workers say to each other: a letter, and what it carries.
 
-A worker asks once, `FOLLOW` and a flight's name or `FORGET` and a purge. What comes back are
-frames: a letter, a length (4 bytes, big-endian) and that many bytes.
+A worker asks once: `FOLLOW` and a flight's name, `FORGET` and a purge, or `UNHELD` and zeros, with
+keys in a frame behind it. What comes back are frames: a letter, a length (4 bytes, big-endian) and
+that many bytes.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from proxy.core.entry import Form
+from proxy.core.entry import Form, Key
 from proxy.core.message import Head
 from proxy.ports import UpstreamError
 
 if TYPE_CHECKING:
     from proxy.flight import Flight
 
+KEY: Final = 32
 NAME: Final = 40
 """Bytes of a flight's name, or of a purge."""
 PURGE: Final = struct.Struct(">32sd")
@@ -27,8 +29,13 @@ FOLLOW: Final = b"F"
 FORGET: Final = b"D"
 """The answer is `END`, with a byte if the key was there."""
 
+UNHELD: Final = b"U"
+"""The answer is `KEYS`, with those of the keys that are held by no tier of the worker's own."""
+
 ABSENT: Final = b"N"
-"""No such flight."""
+"""No such flight; or it cannot be said."""
+KEYS: Final = b"Q"
+"""32 bytes each."""
 HEAD: Final = b"H"
 CHUNK: Final = b"C"
 END: Final = b"E"
@@ -53,6 +60,11 @@ class _Trouble(msgspec.Struct, frozen=True, array_like=True):
     message: str
     status: int = 0
     retry_after: float = 0.0
+
+
+def keys(data: bytes) -> list[Key]:
+    """What follows `KEYS`."""
+    return [Key(data[start : start + KEY]) for start in range(0, len(data), KEY)]
 
 
 def opened(flight: Flight, head: Head) -> bytes:

@@ -16,9 +16,12 @@ from proxy.adapters.peers.frames import (
     FOLLOW,
     FORGET,
     HEAD,
+    KEYS,
     PURGE,
     TROUBLE,
+    UNHELD,
     failed,
+    keys,
     opened,
 )
 from proxy.adapters.peers.link import SILENCE, Link, answer
@@ -27,9 +30,10 @@ from proxy.ports import UpstreamError
 from proxy.tasks import ended
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
     from pathlib import Path
 
+    from proxy.core.entry import Key
     from proxy.flight import Reader
 
 _BEAT: Final = 0.4
@@ -64,7 +68,7 @@ def address(host: str, port: int) -> str:
 
 
 class PeerServer:
-    """Lets the other workers follow this one's flights, and have it forget keys."""
+    """Lets other workers follow this one's flights, have it forget keys, and ask what it has."""
 
     def __init__(
         self,
@@ -72,7 +76,12 @@ class PeerServer:
         forget: Callable[[bytes, float], Awaitable[bool]],
         path: Path,
         remote: Remote | None = None,
+        *,
+        unheld: Callable[[Sequence[Key]], Awaitable[Sequence[Key] | None]] | None = None,
     ) -> None:
+        """`unheld`: those of some keys that no tier of this worker's own holds; None, also of what
+        it says: nobody can tell."""
+        self._unheld = unheld
         self._board = board
         self._forget = forget
         self._path = path
@@ -145,12 +154,25 @@ class PeerServer:
         async with _beating(link):
             if letter == FORGET:
                 link.write(END, b"1" if await self._forget(*PURGE.unpack(name)) else b"")
+            elif letter == UNHELD:
+                await self._told(link)
             elif letter != FOLLOW or (reader := self._board(name)) is None:
                 link.write(ABSENT)
             else:
                 async with _while_there(link):
                     await _send(reader, link)
         await link.drain()
+
+    async def _told(self, link: Link) -> None:
+        """Answer which of the keys in the next frame are not held."""
+        letter, data = await link.next()
+        found = None
+        if letter == KEYS and self._unheld is not None:
+            found = await self._unheld(keys(data))
+        if found is None:
+            link.write(ABSENT)
+        else:
+            link.write(KEYS, b"".join(found))
 
 
 async def _send(reader: Reader, link: Link) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +12,8 @@ from proxy.core.entry import Entry
 from proxy.ports import StoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from proxy.adapters.redis.link import Link
     from proxy.coder import Coder
     from proxy.core.entry import Key, Stored
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
 LARGEST: Final = 1 << 20
 """Bytes of a value. A larger one would not come back within an operation's time, and would hold
 up what is behind it; the object tier is made for those."""
+_TOGETHER: Final = 64
+"""Values whose heads are asked for in one go: a millisecond of this loop."""
 _LONGEST: Final = 3.2e9
 """Seconds: a hundred years, where an entry says longer."""
 
@@ -90,6 +95,25 @@ class RedisStore:
     async def delete(self, key: Key) -> bool:
         """Forget it; whether it was there. Raises: StoreError."""
         return bool(await self._link.ask("UNLINK", self._name(key), write=True))
+
+    async def holds(self, keys: Sequence[Key], now: float) -> dict[Key, float]:
+        """When those of them were asked for that have a question, by their heads, in a round trip
+        for every 64. Raises: StoreError."""
+        asked: list[float | None] = []
+        for start in range(0, len(keys), _TOGETHER):
+            some = keys[start : start + _TOGETHER]
+            asked += await asyncio.gather(*(self._alive(key, now) for key in some))
+        told = zip(keys, asked, strict=True)
+        return {key: at for key, at in told if at is not None}
+
+    async def _alive(self, key: Key, now: float) -> float | None:
+        try:
+            head = await self._link.ask("GETRANGE", self._name(key), 0, wire.HEAD - 1)
+        except LinkError as error:
+            if error.code == "WRONGTYPE":
+                return None
+            raise
+        return wire.alive(head, now) if isinstance(head, bytes) else None
 
     def _name(self, key: Key) -> bytes:
         return self._link.name(key, "e")
