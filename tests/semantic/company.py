@@ -20,7 +20,7 @@ from semantic.index.port import IndexUnavailableError, Near
 from semantic.lessons import Lessons
 from semantic.lookup import Lookup
 from semantic.memory import Memory
-from semantic.protocol import Done, Found, Learn, Nearest, Record, Served
+from semantic.protocol import FORGOTTEN, Done, Found, Learn, Nearest, Record, Served
 from semantic.service import Service
 from semantic.settings import Settings
 from semantic.space import Space
@@ -135,6 +135,11 @@ class Company:
 
     def _evicted(self, scope: bytes, keys: tuple[bytes, ...]) -> None:
         self.forgetting.crowded_out(keys)
+
+    def forgotten(self) -> dict[str, float]:
+        """How many questions, by reason."""
+        figures = self.forgetting.figures()
+        return {name.removeprefix(FORGOTTEN): count for name, count in figures.items()}
 
     async def learn(self, text: str, name: str = "", scope: bytes = SCOPE, **more: Any) -> int:
         """How many questions were taken."""

@@ -47,10 +47,6 @@ def action(here: Company, stored: bytes) -> str:
     return here.lessons.verdict("m/en", "semantic", 0.95, stored)[0]
 
 
-def figures(here: Company) -> dict[str, float]:
-    return here.forgetting.figures()
-
-
 async def test_all_have_their_turn_and_then_again() -> None:
     async with company() as here:
         await learnt(here)
@@ -104,7 +100,7 @@ async def test_what_is_forgotten_is_counted_by_reason_and_once(why: Why) -> None
         for _ in range(2):
             await here.service.answer(Forget((key("bird"), key("fish"), key("nobody")), why))
 
-        assert figures(here) == {f"forgotten_{why}": 2.0}
+        assert here.forgotten() == {why: 2}
 
 
 async def test_each_way_to_leave_has_its_reason() -> None:
@@ -119,10 +115,10 @@ async def test_each_way_to_leave_has_its_reason() -> None:
         lesson = here.lessons.blame("req_1")
         await here.service.answer(lesson)
 
-        assert figures(here) == {
-            "forgotten_expired": 1.0,
-            "forgotten_void": 1.0,
-            "forgotten_wrong": 1.0,
+        assert here.forgotten() == {
+            "expired": 1,
+            "void": 1,
+            "wrong": 1,
         }
 
 
@@ -131,7 +127,7 @@ async def test_one_that_takes_its_own_place_is_not_forgotten() -> None:
         for _ in range(3):
             await learnt(here, 2)
 
-        assert figures(here) == {}
+        assert here.forgotten() == {}
 
 
 async def test_beyond_a_bound_no_form_nor_record_is_left_of_what_the_index_drops() -> None:
@@ -148,7 +144,7 @@ async def test_beyond_a_bound_no_form_nor_record_is_left_of_what_the_index_drops
         assert (await here.ask("refund process")).action == "none"
         assert (await here.ask(asked)).reason == "scope_empty"
         assert action(here, key("bird")) == "verify"
-        assert figures(here) == {"forgotten_bound": 2.0}
+        assert here.forgotten() == {"bound": 2}
         assert (here.index.figures().rows, here.index.figures().scopes) == (1, 1)
 
 
@@ -169,7 +165,7 @@ async def test_what_made_room_in_the_memory_is_counted_as_that() -> None:
         here.memory._limit = 3
         await learnt(here, 5)
 
-        assert figures(here) == {"forgotten_bound": 2.0}
+        assert here.forgotten() == {"bound": 2}
         assert here.index.figures().rows == 3
 
 
