@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from proxy.core.vacancy import Vacancy
 from proxy.core.want import EVER
+from proxy.marks import Marks
 from proxy.ports import UpstreamError
 
 if TYPE_CHECKING:
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from proxy.core.vacancy import Told
     from proxy.ports import Clock, Emit
     from proxy.tier import Tier
+
+
+_BELIEVED: Final = 6 * 3600.0
+"""Seconds for which a tier that is paid for each look is not asked again what it said it holds."""
+_KNOWN: Final = 65_536
+"""Keys of which that is remembered, about 10 MB; for what is beyond each turn is paid."""
 
 
 class Workers(Protocol):
@@ -45,6 +52,7 @@ class Holdings:
         self._others = others
         self._clock = clock
         self._emit = emit
+        self._paid = Marks(_KNOWN, clock, _BELIEVED)
 
     async def unheld(self, keys: Sequence[Key]) -> Sequence[Key] | None:
         """Those of the keys that no tier of this worker's machine holds, as this worker sees those;
@@ -66,9 +74,22 @@ class Holdings:
         for tier in tiers:
             if not found.open:
                 break
-            told = await tier.holds(found.keys, self._clock.now(), self._clock, self._emit)
-            found = found.after(told, since)
+            found = found.after(await self._told(tier, found.keys), since)
         return found
+
+    async def _told(self, tier: Tier, keys: Sequence[Key]) -> Told:
+        now = self._clock.now()
+        known: set[Key] = set()
+        if tier.worthy is not None:
+            known = {key for key in keys if self._paid.has(key)}
+        unknown = [key for key in keys if key not in known]
+        told = await tier.holds(unknown, now, self._clock, self._emit) if unknown else {}
+        if told is None:
+            return None
+        if tier.worthy is not None:
+            for key in told:
+                self._paid.set(key)
+        return {**told, **dict.fromkeys(known, now)}
 
     async def _elsewhere(self, found: Vacancy, owner: str) -> Vacancy:
         try:

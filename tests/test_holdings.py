@@ -94,6 +94,20 @@ async def test_a_farther_tier_is_asked_only_for_what_no_nearer_one_has() -> None
     assert here.redis.asked == KEYS[2:]
 
 
+async def test_what_is_paid_for_is_asked_for_again_only_after_hours() -> None:
+    bucket, clock = Asked(), FakeClock(NOW)
+    tier = Tier("objects", bucket, holds=bucket.holds, worthy=lambda _: True, shared=True)
+    here = Holdings([tier], lambda: EVER, Workers(), list, clock, lambda _: None)
+    await bucket.put(entry("a", question=ASKED, ttl=1e6), NOW)
+    told = [await here.gone(KEYS[:2]) for _ in range(3)]
+
+    assert told == [(key("b"),)] * 3
+    assert bucket.asked == [key("a"), key("b"), key("b"), key("b")]
+    await bucket.delete(key("a"))
+    clock.advance(6 * 3600.0)
+    assert await here.gone(KEYS[:1]) == (key("a"),)
+
+
 async def test_where_a_tier_cannot_say_nothing_is_gone() -> None:
     here = Machine()
     here.redis.away = True

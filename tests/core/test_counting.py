@@ -44,6 +44,10 @@ def test_what_is_counted_elsewhere_is_not_counted_twice() -> None:
         (events.FlightStarted(), (Move("singleflight_flights", 1),)),
         (events.FlightLeft(), (Move("singleflight_waiters", -1),)),
         (events.Evicted("disk", "size", 7), (Count("cache_evictions_total", ("disk", "size"), 7),)),
+        (
+            events.MeaningForgotten("evicted", 5),
+            (Count("semantic_forgotten_total", ("evicted",), 5),),
+        ),
         (events.WorkerDied(1, 9, 0, 1.0, True), (Count("worker_deaths_total", ("1",), 0),)),
         (events.TierTurned("redis", False), (Level("tier_working", ("redis",), 0.0, True),)),
         (events.TierKnown("redis", False), (Level("tier_working", ("redis",), 0.0, True),)),

@@ -105,6 +105,19 @@ def test_entries_with_questions_are_told_from_others_without_decoding(stored: St
     assert wire.compared(wire.encode(stored)) == asked
 
 
+@given(values, st.floats(-1e3, 1e3))
+def test_what_may_answer_others_is_told_by_the_head_alone(stored: Stored, left: float) -> None:
+    now = stored.expires - left
+    answers = isinstance(stored, Entry) and stored.question is not None and stored.expires > now
+
+    assert wire.alive(wire.encode(stored)[: wire.HEAD], now) == (stored.asked if answers else None)
+
+
+@given(st.binary(max_size=wire.HEAD - 1))
+def test_less_than_a_head_answers_nobody(data: bytes) -> None:
+    assert wire.alive(data, 0.0) is None
+
+
 @given(values, keys)
 def test_another_key_than_the_one_inside_is_a_miss(stored: Stored, other: Key) -> None:
     found = wire.decode(wire.encode(stored), other)

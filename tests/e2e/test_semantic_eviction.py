@@ -99,7 +99,7 @@ async def test_what_one_worker_holds_alone_in_its_memory_stays(
     await ready(gateway)
     await store(gateway, upstream, *(f"what is the name of street {n}" for n in range(30)))
     before = gateway.total("hotprefix_tier_errors_total")
-    await held_for(gateway, 12.0, 30)
+    await held_for(gateway, 6.0, 30)
 
     assert forgotten(gateway, "evicted") == 0
     assert gateway.total("hotprefix_tier_errors_total") == before
