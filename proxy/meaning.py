@@ -94,7 +94,7 @@ class Meaning:
             if near.action in ("serve", "judge"):
                 there = await self._alive(near, lookup)
                 if there is None:  # at once: it must not be what is found again
-                    await self._forgotten(near.key, "dead", self._timeout)
+                    await self._forgotten(near.key, "dead", self._timeout, near.mark)
                     continue
                 near = await self._agreed(near, lookup, there)
             self._emit(MeaningLooked(near.reason or near.kind, near.similarity))
@@ -212,9 +212,10 @@ class Meaning:
         """There is no answer under this key any more."""
         self._backlog.add(self._forgotten(key, "purged", _BEHIND))
 
-    async def _forgotten(self, key: Key, why: Why, seconds: float) -> None:
+    async def _forgotten(self, key: Key, why: Why, seconds: float, mark: int | None = None) -> None:
         self._telling.gone(key)
-        await self._attempts.ask("delete", partial(self._process.forget, (key,), why), seconds)
+        forget = partial(self._process.forget, (key,), why, mark)
+        await self._attempts.ask("delete", forget, seconds)
 
     async def _served(self, near: Near, text: str, request: str) -> None:
         telling = partial(self._process.served, near, text, request)

@@ -135,8 +135,9 @@ class Semantic(Protocol):
         """Remember the questions that these answer; the keys of those that have to be told once
         more before all that mean the same can be found."""
 
-    async def forget(self, keys: Sequence[Key], why: Why) -> None:
-        """The answers under these keys are gone."""
+    async def forget(self, keys: Sequence[Key], why: Why, mark: int | None = None) -> None:
+        """The answers under these keys are gone. `mark`: by what the process said then; what it has
+        learnt since stays."""
 
 
 class School(Protocol):

@@ -70,8 +70,9 @@ class Lookup:
             return Found(reason=f"ineligible:{why}")
         group = f"{message.group}/{reading.language}"
         asked = _Asked(message, reading, self.forms.of(reading), group)
+        mark = self._memory.mark
         found = self._canonical(asked) or self._promoted(asked) or await self._near(asked)
-        return replace(found, group=group, form=asked.form)
+        return replace(found, group=group, form=asked.form, mark=mark)
 
     def _canonical(self, asked: _Asked) -> Found | None:
         """By its canonical form, if there is one and it may be used."""

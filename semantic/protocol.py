@@ -102,6 +102,8 @@ class Found(msgspec.Struct, frozen=True, tag="found"):
     """Of the question asked, where it was embedded: to be stored with the answer to it."""
     form: bytes = b""
     """Of the canonical question, to be stored likewise."""
+    mark: int = 0
+    """To be told if it turns out that the answer is gone."""
 
 
 class Learn(msgspec.Struct, frozen=True, tag="learn"):
@@ -116,7 +118,7 @@ class Forget(msgspec.Struct, frozen=True, tag="forget"):
     keys: tuple[bytes, ...]
     why: Why = "purged"
     mark: int | None = None
-    """Of the review that had them looked for: what was learnt since then stays."""
+    """Of the message that had them looked for: what was learnt since then stays."""
 
 
 class Review(msgspec.Struct, frozen=True, tag="review"):

@@ -293,6 +293,7 @@ class FakeSemantic:
         self.blind = False
         """Whether its embedder fails."""
         self.known: dict[Key, Entry] = {}
+        self.forgotten: list[tuple[Key, Why, int | None]] = []
         self.told: list[int] = []
         """How many answers at a time."""
         self.asked: list[str] = []
@@ -311,7 +312,7 @@ class FakeSemantic:
             if stored.scope == question.scope and _first(stored.text) == _first(question.text):
                 reason = "" if self.action in ("serve", "judge") else "shadow"
                 near = Near(self.action, key, question.scope, "semantic", 0.97, reason=reason)
-                return structs.replace(near, tag="fake:1", vector=b"vv")
+                return structs.replace(near, tag="fake:1", vector=b"vv", mark=len(self.known))
         return Near(reason="scope_empty", tag="fake:1", vector=b"vv")
 
     async def learn(self, entries: Sequence[Entry]) -> list[Key]:
@@ -320,8 +321,9 @@ class FakeSemantic:
         self.known |= {entry.key: entry for entry in entries}
         return [entry.key for entry in entries if self.blind]
 
-    async def forget(self, keys: Sequence[Key], why: Why) -> None:
+    async def forget(self, keys: Sequence[Key], why: Why, mark: int | None = None) -> None:
         self._fail()
+        self.forgotten += [(key, why, mark) for key in keys]
         for key in keys:
             self.known.pop(key, None)
 

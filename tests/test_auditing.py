@@ -28,6 +28,7 @@ from proxy.quantity import Timeout
 from proxy.tier import Tier
 from semantic.server import Server
 from tests.fakes import FakeClock, settle
+from tests.redis_server import RedisServer
 from tests.semantic.company import Company, company
 from tests.stored import NOW, entry, key
 
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from proxy.core.events import Event
     from proxy.core.near import Why
     from semantic.protocol import Found
-    from tests.redis_server import RedisServer
 
 MIB = 1 << 20
 HOUR = 3600.0
@@ -177,6 +177,24 @@ async def test_what_a_farther_tier_holds_stays_until_that_drops_it_too(
 
     assert there == {one.key for one in entries[:60]}
     assert len(fleet.there.memory) == fleet.there.index.figures().rows == 0
+
+
+async def test_what_a_full_redis_drops_leaves(tmp_path: Path) -> None:
+    room = ("--maxmemory", "4mb", "--maxmemory-policy", "allkeys-random")
+    with RedisServer(tmp_path / "redis", *room) as full:
+        settings = config.Redis(url=full.url, timeout=Timeout(5))
+        link = Link(settings, None, clock=FakeClock(NOW), emit=lambda _: None)
+        redis, entries = RedisStore(link, PLAIN), [asked(number, 20_000) for number in range(300)]
+        async with made(tmp_path, redis) as here:
+            await here.line.learn(entries)
+            for one in entries:
+                await redis.put(one, NOW)
+            await here.audit()
+            held = [one.key for one in entries if await redis.get(one.key, NOW) is not None]
+
+            assert 0 < len(held) < 250
+            assert set(here.there.memory.keys()) == set(held)
+        await link.aclose()
 
 
 async def test_a_redis_that_does_not_answer_has_nothing_forgotten(

@@ -244,6 +244,7 @@ async def test_an_answer_that_is_gone_is_a_miss_and_forgotten() -> None:
 
     assert here.calls == 2
     assert key not in here.semantic.known
+    assert here.semantic.forgotten == [(key, "dead", 1)]
 
 
 async def test_an_answer_that_could_not_be_read_is_a_miss_and_found_the_next_time() -> None:

@@ -59,7 +59,7 @@ class Meaning:
         return [Key(key) for part in missed for key in part]
 
     async def forget(self, keys: Sequence[Key], why: Why, mark: int | None = None) -> None:
-        """See the port. `mark`: of the review that found it; what was learnt since then stays."""
+        """See the port."""
         with _gone():
             await self._client.forget(keys, why, mark)
 

@@ -49,6 +49,8 @@ class Near(msgspec.Struct, frozen=True):
     """Of the question that was asked."""
     form: bytes = b""
     """What is the same for questions that ask the same in other words, of that one."""
+    mark: int = 0
+    """How much the semantic process had learnt by then: what it learns later may be there again."""
 
 
 class Verdict(msgspec.Struct, frozen=True):

@@ -13,12 +13,14 @@ from tests import answers
 from tests.e2e import fleet, stores
 from tests.e2e.meaning import ON, PATIENT, answer, ask, entries, ready, store, until
 from tests.gateway import merged
+from tests.redis_server import RedisServer
 from tests.reply import body
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.e2e.conftest import Start
     from tests.gateway import Gateway
-    from tests.redis_server import RedisServer
     from tests.reply import Reply, Seen
     from tests.upstream import Channel
 
@@ -70,24 +72,32 @@ async def test_what_the_disk_evicts_leaves_and_what_it_keeps_is_found(
     assert upstream.calls == 303
 
 
-async def test_what_redis_loses_leaves_where_nothing_else_holds_it(
-    start: Start, upstream: Channel, redis: RedisServer
-) -> None:
-    """The machine that has it on its disk goes on finding it."""
-    here, other = fleet.gateways(start, redis.url, 2, SETTINGS)
-    for one in (here, other):
-        await ready(one)
-    await store(here, upstream, "怎么退货")
-    await until(lambda: entries(other) == 1)
-    with redis.client() as client:
-        for name in stores.names(redis):
-            if name.endswith(b":e"):
-                client.unlink(name)
-    await until(lambda: entries(other) == 0)
+FIRST = "What documents do I need to open a bank account in Germany as a foreigner?"
+NEAR = "What documents are needed to open a bank account in Germany as a foreigner?"
+"""Questions that are near, and of no one form: without the vector they are not found."""
 
-    assert forgotten(other, "evicted") == 1
-    assert answer(await ask(here, upstream, "退货流程")) == "#1"
-    assert answer(await ask(other, upstream, "退货流程")) == "#2"
+
+@pytest.mark.parametrize("shared", [False, True])
+async def test_what_redis_loses_leaves_where_nothing_else_holds_it(
+    start: Start, upstream: Channel, tmp_path: Path, *, shared: bool
+) -> None:
+    """The machine that has it on its disk goes on finding it, also by an index that both share."""
+    with RedisServer(tmp_path / "redis", vectors=True) as redis:
+        index = {"semantic": {"index": redis.url if shared else ""}}
+        here, other = fleet.gateways(start, redis.url, 2, merged(SETTINGS, index))
+        for one in (here, other):
+            await ready(one)
+        await store(here, upstream, FIRST)
+        await until(lambda: entries(other) == 1)
+        with redis.client() as client:
+            client.unlink(*[name for name in stores.names(redis) if name.endswith(b":e")])
+        await until(lambda: entries(other) == 0)
+
+        assert forgotten(other, "evicted") == 1
+        assert answer(await ask(other, upstream, NEAR, ("x-cache", "read-only"))) == "#2"
+        hit = await ask(here, upstream, NEAR)
+        assert (answer(hit), hit.get("x-cache-kind")) == ("#1", "semantic")
+        assert entries(here) == 1
 
 
 async def test_what_one_worker_holds_alone_in_its_memory_stays(

@@ -93,6 +93,20 @@ async def test_what_was_learnt_since_the_review_stays() -> None:
         assert here.index.figures().rows == 1
 
 
+async def test_what_was_learnt_since_a_look_up_that_led_nowhere_stays() -> None:
+    async with company() as here:
+        await learnt(here, 1)
+        found = await here.ask("which bird is the largest of all")
+        stale = Forget((found.key,), "dead", found.mark)
+        await learnt(here, 1)
+        await here.service.answer(stale)
+
+        again = await here.ask("which bird is the largest of all")
+        assert again.action == "serve"
+        await here.service.answer(Forget((again.key,), "dead", again.mark))
+        assert len(here.memory) == 0
+
+
 @pytest.mark.parametrize("why", ["purged", "dead", "evicted"])
 async def test_what_is_forgotten_is_counted_by_reason_and_once(why: Why) -> None:
     async with company() as here:
