@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proxy.adapters.door.connection import Connection, Server
 from proxy.adapters.door.lane import LONGEST, Known, Lane, due
+from proxy.adapters.door.reply import send
 from proxy.core.message import Head
 from proxy.core.status import Status
 from proxy.response import Report, Response
+from tests import client
 from tests.asking import arrival, chat, lookup
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, settle
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from aiohttp import web
 
 BODY = b'{"model": "m"}'
 HEAD = (
@@ -134,3 +146,86 @@ def test_the_oldest_is_forgotten_and_none_are_remembered_where_that_is_set() -> 
     assert off.lane.take(WHOLE) is None
     assert desk.lane.take(WHOLE.replace(b"Host: x", b"Host: 0")) is None
     assert desk.lane.take(WHOLE.replace(b"Host: x", b"Host: 2")) is not None
+
+
+class Line:
+    """A server whose lane knows one request, and which answers all others itself. `then`: what
+    comes behind each such answer, before aiohttp looks for it."""
+
+    def __init__(self, then: bytes = b"") -> None:
+        self._desk = Desk()
+        self._desk.learn()
+        self._then = then
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        report = self._desk.report(request.method, "other", None)
+        response = report.respond(Head(200, ()), b"long", Status("HIT"))
+        sent = await send(request, response)
+        if self._then:
+            assert isinstance(request.protocol, Connection)
+            asyncio.get_running_loop().call_soon(request.protocol.data_received, self._then)
+        return sent
+
+    def serve(self) -> Server:
+        return Server(self.handle, self._desk.lane, access_log=None)
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[client.Connection]:
+        serve = self.serve()
+        server = await asyncio.get_running_loop().create_server(serve, "127.0.0.1", 0)
+        async with server, await client.Connection.to(server.sockets[0].getsockname()[1]) as own:
+            yield own
+        await serve.shutdown(1)
+
+
+OTHER = WHOLE.replace(b'"m"', b'"n"')
+
+
+class Wire(asyncio.Transport):
+    """Keeps what is sent."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[bytes] = []
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.sent.append(bytes(data))
+
+    def is_closing(self) -> bool:
+        return False
+
+
+async def test_the_first_request_of_a_connection_is_for_the_lane() -> None:
+    """Also where it is here in the same turn of the loop as its connection."""
+    line, wire = Line(), Wire()
+    connection = line.serve()()
+    connection.connection_made(wire)
+    connection.data_received(WHOLE)
+
+    assert [one[-2:] for one in wire.sent] == [b"{}"]
+
+
+async def test_a_known_request_waits_for_the_one_before_it() -> None:
+    line, wire = Line(), Wire()
+    connection = line.serve()()
+    connection.connection_made(wire)
+    connection.data_received(OTHER)
+    await asyncio.sleep(0)
+    connection.data_received(WHOLE)
+    await settle()
+
+    assert [one[-4:] for one in wire.sent] == [b"long"] * 2
+
+
+async def test_one_that_is_right_behind_an_answer_is_for_the_lane_too() -> None:
+    async with Line(then=WHOLE).open() as own:
+        for _ in range(3):
+            await own.send(OTHER)
+            bodies = [(await client.answer(own)).body for _ in range(2)]
+            assert bodies == [b"long", b"{}"]
+
+
+async def test_what_is_right_behind_an_answer_and_not_known_goes_the_long_way() -> None:
+    async with Line(then=OTHER).open() as own:
+        await own.send(OTHER)
+        assert [(await client.answer(own)).body for _ in range(4)] == [b"long"] * 4

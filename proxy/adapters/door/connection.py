@@ -36,13 +36,15 @@ class Server(web.Server):
 class Connection(RequestHandler):
     """One client's connection."""
 
-    __slots__ = ("_apart", "_due", "_lane", "_left", "_pieces", "given")
+    __slots__ = ("_apart", "_due", "_lane", "_left", "_open", "_pieces", "given")
 
     def __init__(self, manager: Server, **kwargs: Any) -> None:
         super().__init__(manager, **kwargs)
         self._lane = manager.lane
         self._apart = True
         """Whether each request so far came whole and alone: none can reach into the next."""
+        self._open = 0
+        """Requests that aiohttp was given and has not answered, as long as each is apart."""
         self._pieces: list[bytes] = []
         self._due = self._left = 0
         """Of a request that is still arriving: its pieces, how long it will be, and what is
@@ -70,6 +72,7 @@ class Connection(RequestHandler):
             return None
         # Of requests that overlap it could not be told which one is answered.
         self.given = data if self._apart and idle else b""
+        self._open += 1
         return super().data_received(data)
 
     def _gathered(self, data: bytes, *, idle: bool) -> tuple[bytes, bool]:
@@ -91,10 +94,18 @@ class Connection(RequestHandler):
         self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
 
     def _is_idle(self) -> bool:
-        """Whether aiohttp waits for the next request, and the client reads what it is sent."""
-        waiting = self._waiter is not None and not self._waiter.done() and not self._messages
+        """Whether all that was asked is answered, and the client reads what it is sent."""
         ending = self._close or self._force_close or self._upgraded
-        return waiting and not ending and not self._paused and not self._reading_paused
+        return not (self._open or ending or self._paused or self._reading_paused)
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        # aiohttp itself is ready some turns of the loop later: with a fast client, after the next
+        # request is here, which would then go the long way as well, and so on.
+        finished = await super().finish_response(request, resp, start_time)
+        self._open -= 1
+        return finished
 
     def handle_error(
         self,
