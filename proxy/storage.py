@@ -88,8 +88,10 @@ class Storage:
         self.loops.append(vault.run)
         return coder(vault)
 
-    def _memory(self) -> Tier:
-        held = self.memory
+    def _memory(self) -> Tier | None:
+        held, near = self.memory, self._site.config.cache.memory
+        if not near.max_bytes or not near.ttl:
+            return None  # it keeps nothing: each look would be in vain
         return Tier(
             "memory",
             held,
