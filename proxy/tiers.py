@@ -13,7 +13,7 @@ from proxy.core.batch import whole
 from proxy.core.decision import Found
 from proxy.core.entry import Alias, Entry
 from proxy.core.events import TierLooked
-from proxy.core.want import EVER, Want
+from proxy.core.want import EVER, Want, current
 from proxy.demand import Demand
 from proxy.ports import StoreError
 
@@ -60,7 +60,6 @@ class Tiers:
         """The entry under the exact key, if a tier that cannot wait has it and it is current: most
         hits. A failing tier is none of this: the long way tells of it."""
         now, start = self._clock.now(), self._clock.mono()
-        want = Want(epoch, self.distrusted)
         for depth, tier in enumerate(() if lookup.items else self._tiers):
             if tier.peek is None or tier.owed:
                 return None
@@ -70,7 +69,7 @@ class Tiers:
                 return None
             if not isinstance(stored, Entry) or stored.tenant != lookup.request.tenant:
                 continue
-            if want.current(stored, now):
+            if current(stored, now, epoch, self.distrusted):
                 for nearer in self._tiers[:depth]:
                     if nearer.keep is not None:
                         nearer.keep(stored, now)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from proxy.core.entry import Alias
 
 if TYPE_CHECKING:
-    from proxy.core.entry import Key, Stored
+    from proxy.core.entry import Entry, Key, Stored
 
 EVER: Final = float("-inf")
 """Of a time: before all others."""
@@ -28,5 +28,10 @@ class Want(NamedTuple):
         """Whether no newer answer is to be looked for farther away."""
         if isinstance(stored, Alias):
             return stored.asked > self.beyond
-        fresh = now < stored.created + stored.ttl
-        return fresh and stored.epoch >= self.epoch and stored.asked > self.beyond
+        return current(stored, now, self.epoch, self.beyond)
+
+
+def current(entry: Entry, now: float, epoch: int, beyond: float) -> bool:
+    """The same of an entry."""
+    fresh = now < entry.created + entry.ttl
+    return fresh and entry.epoch >= epoch and entry.asked > beyond
