@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from aiohttp import web
+    from aiohttp.web_protocol import RequestHandler
 
 BODY = b'{"model": "m"}'
 HEAD = (
@@ -169,6 +170,12 @@ class Line:
     def serve(self) -> Server:
         return Server(self.handle, self._desk.lane, access_log=None)
 
+    def wired(self) -> tuple[Wire, RequestHandler]:
+        """A connection that is played by hand."""
+        wire, connection = Wire(), self.serve()()
+        connection.connection_made(wire)
+        return wire, connection
+
     @asynccontextmanager
     async def open(self) -> AsyncIterator[client.Connection]:
         serve = self.serve()
@@ -194,21 +201,51 @@ class Wire(asyncio.Transport):
     def is_closing(self) -> bool:
         return False
 
+    def close(self) -> None:
+        pass
+
 
 async def test_the_first_request_of_a_connection_is_for_the_lane() -> None:
     """Also where it is here in the same turn of the loop as its connection."""
-    line, wire = Line(), Wire()
-    connection = line.serve()()
-    connection.connection_made(wire)
+    wire, connection = Line().wired()
     connection.data_received(WHOLE)
+    await settle()
 
     assert [one[-2:] for one in wire.sent] == [b"{}"]
 
 
+async def test_answers_leave_when_all_that_has_arrived_is_read() -> None:
+    """Then who waits for several of them is woken once."""
+    line = Line()
+    wires, connections = zip(*(line.wired() for _ in range(3)), strict=True)
+    for connection in connections:
+        assert not any(wire.sent for wire in wires)
+        connection.data_received(WHOLE)
+    await asyncio.sleep(0)
+
+    assert [len(wire.sent) for wire in wires] == [1, 1, 1]
+
+
+async def test_answers_leave_in_the_order_of_their_requests() -> None:
+    wire, connection = Line().wired()
+    for request in (WHOLE, OTHER, WHOLE):
+        connection.data_received(request)
+    await settle()
+
+    assert [one[-2:] for one in wire.sent] == [b"{}", b"ng", b"ng"]
+
+
+async def test_who_has_left_is_sent_nothing() -> None:
+    wire, connection = Line().wired()
+    connection.data_received(WHOLE)
+    connection.connection_lost(None)
+    await settle()
+
+    assert not wire.sent
+
+
 async def test_a_known_request_waits_for_the_one_before_it() -> None:
-    line, wire = Line(), Wire()
-    connection = line.serve()()
-    connection.connection_made(wire)
+    wire, connection = Line().wired()
     connection.data_received(OTHER)
     await asyncio.sleep(0)
     connection.data_received(WHOLE)

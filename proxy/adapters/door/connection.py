@@ -66,14 +66,20 @@ class Connection(RequestHandler):
                 return self._stay()  # the path would wait for its last byte as well
         data, self._apart = self._gathered(data, idle=idle)
         answer = self._lane.take(data) if self._apart and idle else None
-        if answer is not None and self.transport is not None:
+        if answer is not None:
             self._stay()
-            self.transport.write(answer)
+            # Behind all that has arrived in this turn of the loop: sent together, answers wake a
+            # client of many connections once. To wake it for each takes as long as finding one.
+            self._loop.call_soon(self._answer, answer)
             return None
         # Of requests that overlap it could not be told which one is answered.
         self.given = data if self._apart and idle else b""
         self._open += 1
         return super().data_received(data)
+
+    def _answer(self, answer: bytes) -> None:
+        if self.transport is not None:  # the client is still there
+            self.transport.write(answer)
 
     def _gathered(self, data: bytes, *, idle: bool) -> tuple[bytes, bool]:
         """All that came since the last request, and whether it is one more of the same kind."""
