@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -25,7 +26,7 @@ class Normalizer(msgspec.Struct, frozen=True):
         """Equal for texts that mean the same, as far as the profile goes."""
         for name, pattern in self.masks:
             text = pattern.sub(f"\0{name}\0", text)
-        plain = prose(text)
+        plain = _known(text) if len(text) <= _COMMON else prose(text)
         if plain is None:
             # A mark that prose cannot have: code never meets what a prose text was turned into.
             return "\0code\0" + text
@@ -58,6 +59,11 @@ def prose(text: str) -> str | None:
         return text
     return None if _has_quoted_run(text) else " ".join(text.split())
 
+
+_COMMON: Final = 8192
+"""Characters of a text up to which it is remembered: 256 such take 2 MB, seldom more."""
+_known: Final = lru_cache(maxsize=256)(prose)
+"""System prompts and former turns come again with every request of a conversation."""
 
 _INDENTED: Final = re.compile(r"[\r\n][ \t\xa0]+[^ \t\xa0\r\n]")
 _LINE_END: Final = re.compile(r"[{};][ \t]*(?:[\r\n]|$)")
