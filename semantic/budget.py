@@ -24,12 +24,13 @@ class Budget:
     below it.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, basis: bytes = b"") -> None:
         self._settings = settings
         self._ledger = Ledger(
             self._made,
             (settings.policy, settings.max_error_rate, settings.min_similarity),
             shadow=settings.mode == "shadow",
+            basis=basis,
         )
 
     def verdict(

@@ -123,13 +123,14 @@ class EntryPolicy:
     confidence at once. Canonical questions have no curve: they are the plain budget's.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, basis: bytes = b"") -> None:
         self._settings = settings
         self._canonical = Budget(settings)
         self._ledger = Ledger(
             lambda _: Track(settings.max_error_rate, _FLOOR, trusted=False, chance=_CHANCE),
             (settings.policy, settings.max_error_rate, settings.min_similarity),
             shadow=settings.mode == "shadow",
+            basis=basis,
         )
         self._records: OrderedDict[bytes, dict[str, _Record]] = OrderedDict()
         """By the key of the answer, then by group."""

@@ -50,6 +50,7 @@ class _Dump(msgspec.Struct, frozen=True, array_like=True):
     """Nothing was served: all labels are of one population."""
     names: list[bytes]
     tracks: list[_Kept]
+    basis: bytes = b""
 
 
 class Ledger:
@@ -57,11 +58,18 @@ class Ledger:
     closed goes last, or it would be open again when it comes back."""
 
     def __init__(
-        self, make: Callable[[Kind], Track], terms: tuple[str, float, float], *, shadow: bool
+        self,
+        make: Callable[[Kind], Track],
+        terms: tuple[str, float, float],
+        *,
+        shadow: bool,
+        basis: bytes = b"",
     ) -> None:
-        """`make`: a new track; `terms`: the policy, the budget, the least similarity."""
+        """`make`: a new track; `terms`: the policy, the budget, the least similarity; `basis`: of
+        the labels of neighbours."""
         self._make = make
         self._terms = terms
+        self._basis = basis
         self._shadow = shadow
         self._groups: OrderedDict[str, dict[Kind, Track]] = OrderedDict()
         self._names: dict[bytes, None] = {}
@@ -116,12 +124,14 @@ class Ledger:
             for group, tracks in self._groups.items()
             for kind, track in tracks.items()
         ]
-        dump = _Dump(_VERSION, self._terms, self._shadow, list(self._names), tracks)
+        names = list(self._names)
+        dump = _Dump(_VERSION, self._terms, self._shadow, names, tracks, self._basis)
         return msgspec.msgpack.encode(dump)
 
     def restore(self, data: bytes) -> bool:
-        """Take over what was dumped. False, and empty, where it means nothing here: torn, foreign,
-        of another version or policy, or learnt while serving under another budget."""
+        """Take over what was dumped; of canonical questions alone where neighbours were measured
+        on another basis. False where that was so; and, with nothing taken, where it is torn,
+        foreign, of another version or policy, or was learnt while serving under another budget."""
         self._groups.clear()
         self._names.clear()
         try:
@@ -137,9 +147,11 @@ class Ledger:
         if not all(kept.sound(longest) for kept in dump.tracks):
             return False
         self._names.update(dict.fromkeys(dump.names[-MAX_NAMES:]))
+        holds = dump.basis == self._basis
         for kept in dump.tracks:
-            self._take(kept, same=same)
-        return True
+            if holds or kept.kind == "canonical":
+                self._take(kept, same=same)
+        return holds
 
     def _take(self, kept: _Kept, *, same: bool) -> None:
         track = self.kept(kept.group, kept.kind)

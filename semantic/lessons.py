@@ -52,14 +52,18 @@ class Lessons:
         similarity: Callable[[str, str], Awaitable[float | None]],
         chance: Callable[[], float],
         name: Callable[[], bytes],
+        *,
+        basis: bytes = b"",
     ) -> None:
-        """`similarity`: of two answers; `chance`: uniform in [0, 1); `name`: 16 new bytes."""
+        """`similarity`: of two answers; `chance`: uniform in [0, 1); `name`: 16 new bytes; `basis`:
+        of the labels of neighbours here."""
         self._settings = settings
         self._policy = policy
         self._judge = judge
         self._similarity = similarity
         self._chance = chance
         self._name = name
+        self._basis = basis
         self._served: OrderedDict[str, tuple[Found, str]] = OrderedDict()
         self._blocked: OrderedDict[bytes, None] = OrderedDict()
         self._promoted: OrderedDict[bytes, tuple[bytes, float, float]] = OrderedDict()
@@ -130,6 +134,7 @@ class Lessons:
             similarity=found.similarity,
             key=found.key,
             wrong=wrong,
+            basis=b"" if found.kind == "canonical" else self._basis,
         )
 
     async def consult(self, told: Consult, ends: float) -> Found:
@@ -164,7 +169,9 @@ class Lessons:
     def hear(self, lesson: Lesson) -> None:
         """Count what was learnt here or by another machine; what comes twice counts once."""
         for one in lesson.labels:
-            self._policy.learn(one)
+            # A machine with another embedder or profile speaks of other neighbours.
+            if one.kind == "canonical" or one.basis == self._basis:
+                self._policy.learn(one)
         for block in lesson.blocks:
             self._blocked[block.pair] = None
             self._promoted.pop(block.asked, None)

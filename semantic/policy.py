@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semantic.protocol import Action, Kind, Label
+    from semantic.settings import Settings
+
+_DIGEST: Final = 8
+
+
+def basis(settings: Settings, tag: str) -> bytes:
+    """What a similarity says, and of which neighbours: 8 bytes. `tag`: the embedder's. Another
+    embedder's cosines are other numbers, and other guards let other neighbours pass: evidence of
+    the one says nothing of the other."""
+    parts = msgspec.msgpack.encode((tag, settings.profile, settings.cross_language))
+    return blake2b(parts, digest_size=_DIGEST).digest()
 
 
 class Verdict(NamedTuple):
@@ -50,6 +64,6 @@ class Policy(Protocol):
         ...
 
     def restore(self, data: bytes) -> None:
-        """Take over what was dumped; what cannot be read, or was learnt under other terms that it
-        does not hold for, counts as nothing."""
+        """Take over what was dumped; what cannot be read, or was learnt under other terms or on
+        another basis that it does not hold for, counts as nothing."""
         ...

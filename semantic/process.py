@@ -25,6 +25,7 @@ from semantic.kept import Kept
 from semantic.lessons import Lessons
 from semantic.lookup import Lookup
 from semantic.memory import Memory
+from semantic.policy import basis
 from semantic.server import Server
 from semantic.service import Service
 from semantic.space import Space
@@ -100,10 +101,12 @@ def _say(words: str) -> None:
 
 
 def _lessons(settings: Settings, judge: Judge | None, space: Space) -> Lessons:
-    policy: Policy = EntryPolicy(settings) if settings.policy == "entry" else Budget(settings)
+    by = basis(settings, space.embedder.tag)
+    made = EntryPolicy if settings.policy == "entry" else Budget
+    policy: Policy = made(settings, by)
     chance = random.SystemRandom().random
     name = partial(secrets.token_bytes, 16)
-    return Lessons(settings, policy, judge, space.similarity, chance, name)
+    return Lessons(settings, policy, judge, space.similarity, chance, name, basis=by)
 
 
 @asynccontextmanager

@@ -58,6 +58,8 @@ class Label(msgspec.Struct, frozen=True, array_like=True, gc=False):
     similarity: float
     key: bytes
     wrong: bool
+    basis: bytes = b""
+    """Of a neighbour: what its similarity was measured by, see `policy.basis`."""
 
 
 class Block(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -20,6 +20,7 @@ from semantic.index.port import IndexUnavailableError, Near
 from semantic.lessons import Lessons
 from semantic.lookup import Lookup
 from semantic.memory import Memory
+from semantic.policy import basis
 from semantic.protocol import FORGOTTEN, Done, Found, Learn, Nearest, Record, Served
 from semantic.service import Service
 from semantic.settings import Settings
@@ -104,25 +105,26 @@ class Index(Local):
 class Company:
     """All parts, and the time that they go by."""
 
-    def __init__(self, judge: Any = None, /, **settings: Any) -> None:
+    def __init__(self, judge: Any = None, /, tag: str = FakeEmbedder.tag, **settings: Any) -> None:
         given = {"mode": "on", "min_similarity": 0.9, "sample_rate": 0.0, **settings}
         self.settings = Settings(**given)
         self.now = 1000.0
         self.draw = 0.5
         self.embedder = FakeEmbedder()
+        self.embedder.tag = tag
         self.memory = Memory(1000)
         self.index = Index(64, evicted=self._evicted)
         self.space = Space(self.embedder, Batcher(self.embedder, limit=8), self.index)
         names = count()
+        by = basis(self.settings, tag)
         self.lessons = Lessons(
             self.settings,
-            EntryPolicy(self.settings)
-            if self.settings.policy == "entry"
-            else Budget(self.settings),
+            (EntryPolicy if self.settings.policy == "entry" else Budget)(self.settings, by),
             judge,
             self.space.similarity,
             lambda: self.draw,
             lambda: next(names).to_bytes(16, "big"),
+            basis=by,
         )
         clock = self._clock
         self.lookup = Lookup(self.settings, self.memory, self.space, self.lessons, clock)

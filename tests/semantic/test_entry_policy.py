@@ -191,6 +191,19 @@ def test_labels_that_come_twice_count_once_and_a_dump_is_restored(
     assert once.dump() == twice.dump() == other.dump()
 
 
+def test_records_of_another_embedder_say_nothing() -> None:
+    found, other = EntryPolicy(ON, b"use"), EntryPolicy(ON, b"e5")
+    for number in range(20):
+        found.learn(label(number, 0.95, wrong=False))
+    other.restore(found.dump())
+    again = EntryPolicy(ON, b"use")
+    again.restore(found.dump())
+
+    assert other.state() == {}
+    assert b"model en" not in other.dump()
+    assert again.dump() == found.dump()
+
+
 @given(st.binary(max_size=100))
 def test_foreign_bytes_are_no_error(data: bytes) -> None:
     found = taught(ON, 20)

@@ -9,16 +9,25 @@ from hypothesis import strategies as st
 
 from semantic.evidence import STEPS
 from semantic.ledger import MAX_GROUPS, MAX_NAMES, Ledger
+from semantic.protocol import Kind
 from semantic.track import Track
 
 TERMS = ("threshold", 0.05, 0.0)
 
 
 def ledger(
-    terms: tuple[str, float, float] = TERMS, *, shadow: bool = False, trusted: bool = False
+    terms: tuple[str, float, float] = TERMS,
+    *,
+    shadow: bool = False,
+    trusted: bool = False,
+    basis: bytes = b"",
 ) -> Ledger:
     """An empty one."""
-    return Ledger(lambda _: Track(terms[1], 0, trusted=trusted), terms, shadow=shadow)
+
+    def made(_: Kind) -> Track:
+        return Track(terms[1], 0, trusted=trusted)
+
+    return Ledger(made, terms, shadow=shadow, basis=basis)
 
 
 def taught(found: Ledger, group: str = "g", *, right: int = 300, wrong: int = 0) -> Ledger:
@@ -98,6 +107,23 @@ def test_labels_gathered_while_serving_do_not(terms: tuple[str, float, float]) -
 
     assert not other.restore(taught(ledger()).dump())
     assert other.state() == {}
+
+
+@pytest.mark.parametrize("shadow", [False, True])
+def test_of_another_embedder_only_what_was_learnt_of_canonical_questions_holds(
+    *, shadow: bool
+) -> None:
+    """Its similarities are other numbers; what was wrong about a form is as wrong as before."""
+    found = taught(ledger(shadow=shadow, trusted=True, basis=b"use"))
+    for _ in range(20):
+        found.kept("g", "canonical").learn(40, wrong=True)
+    found.counted(b"a name")
+    other = ledger(shadow=shadow, trusted=True, basis=b"e5")
+
+    assert not other.restore(found.dump())
+    assert set(other.state()["g"]) == {name for name in found.state()["g"] if "canon" in name}
+    assert other.track("g", "canonical").opened == STEPS
+    assert other.counted(b"a name")
 
 
 @given(st.binary(max_size=200))

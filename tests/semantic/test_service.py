@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -407,6 +407,34 @@ async def test_a_lesson_of_another_machine_counts_here_once() -> None:
 
         assert (await there.ask("which bird sings loudest")).action == "none"
         assert there.lessons.groups()["m/en"]["canonical_labels"] == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"tag": "fake:2:64"}, {"profile": "strict"}, {"cross_language": True}],
+    ids=["embedder", "profile", "languages"],
+)
+async def test_labels_of_neighbours_by_other_measures_do_not_count(other: dict[str, Any]) -> None:
+    """They may open what is far too near to be told apart here. Of forms they count; and a pair
+    that is wrong is wrong everywhere."""
+    async with company(profile="relaxed") as here, company(**{"profile": "relaxed", **other}) as it:
+        alike = company(profile="relaxed")
+        await here.learn(LONG, "long")
+        await here.learn("怎么退货", "return")
+        assert (await here.hit(NEAR, "req_1")).kind == "semantic"
+        assert (await here.hit("退货流程", "req_2")).kind == "canonical"
+        blamed = [await here.service.answer(Blame(f"req_{n}")) for n in (1, 2)]
+        async with alike as same:
+            for one in blamed:
+                assert isinstance(one, Blamed)
+                await it.service.answer(one.lesson)
+                await same.service.answer(one.lesson)
+
+            assert same.lessons.groups() == here.lessons.groups()
+        assert {n for found in it.lessons.groups().values() for n in found} == {
+            n for n in here.lessons.groups()["m/zh"] if n.startswith("canonical")
+        }
+        assert it.lessons.blocked(SCOPE, NEAR, key("long"))
 
 
 async def test_what_was_learnt_outlives_the_process() -> None:
