@@ -9,6 +9,7 @@ import pytest
 from proxy.adapters.redis.meanings import Meanings
 from proxy.core.entry import Question
 from proxy.ports import StoreError
+from semantic.ledger import MAX_NAMES
 from tests.fakes import AwayStore, FakeClock, FakeStore
 from tests.scripted import PREFIX, Direct
 from tests.stored import NOW, alias, entry, key
@@ -96,6 +97,21 @@ async def test_many_come_in_portions(client: driver.Redis) -> None:
     rest, _, end = await there.meanings.heard()
 
     assert (len(first), more, len(rest), end) == (256, True, 44, False)
+
+
+async def test_no_more_lessons_are_heard_again_than_are_known_to_have_been_counted(
+    client: driver.Redis,
+) -> None:
+    """Else each start would count them once more, and a threshold would open on half of the
+    evidence that it takes."""
+    here = Machine(client, FakeStore(), "a")
+    pipe = client.pipeline(transaction=False)
+    for number in range(MAX_NAMES):
+        pipe.xadd(LESSONS, {"b": f"{number}"})
+    pipe.execute()
+    await here.meanings.learnt(b"the last")
+
+    assert client.xlen(LESSONS) < MAX_NAMES - 1000
 
 
 async def test_what_is_gone_or_no_entry_with_a_question_is_left_out(client: driver.Redis) -> None:

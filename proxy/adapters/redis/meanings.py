@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     Get = Callable[[Key, float], Awaitable[Stored | None]]
 
 KEPT: Final = 100_000
-"""Answers, and as many lessons, that Redis remembers for machines that start."""
+"""Answers that Redis remembers for machines that start."""
+LESSONS: Final = 30_000
+"""The same of lessons: fewer than a semantic process knows to have counted, for who begins anew
+hears them all again."""
 _PORTION: Final = 256
 _LASTS: Final = 30 * 86_400_000
 """Milliseconds after which Redis forgets what nobody adds to."""
@@ -28,7 +31,7 @@ _LEARNT: Final = b"l"
 
 
 _ADD: Final = f"""
-redis.call('XADD', KEYS[1], 'MAXLEN', '~', {KEPT}, '*', ARGV[1], ARGV[2])
+redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[3], '*', ARGV[1], ARGV[2])
 redis.call('PEXPIRE', KEYS[1], {_LASTS})
 """
 
@@ -65,9 +68,9 @@ class Meanings:
         await self._tell(_LEARNT, lesson)
 
     async def _tell(self, kind: bytes, what: bytes) -> None:
-        name = self._names[kind]
+        name, most = self._names[kind], KEPT if kind == _STORED else LESSONS
         with suppress(StoreError):  # then this machine alone knows of it
-            await self._link.script(_ADD, (name,), (self._me, what), write=True)
+            await self._link.script(_ADD, (name,), (self._me, what, most), write=True)
 
     def again(self) -> None:
         """Hear from the beginning, this machine's own words too: who listened has forgotten all."""
