@@ -59,7 +59,7 @@ async def run(settings: Settings, path: Path, tell: int, environ: Mapping[str, s
     over = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
     memory = Memory(_MOST)
-    index = _index(settings, chosen.dimension, lambda scope, keys: forgetting.crowded_out(keys))
+    index = _index(settings, chosen, lambda scope, keys: forgetting.crowded_out(keys))
     space = Space(chosen, Batcher(chosen, limit=_QUEUE), index)
     async with _judging(settings) as judge:
         lessons = _lessons(settings, judge, space)
@@ -122,19 +122,20 @@ async def _judging(settings: Settings) -> AsyncIterator[Judge | None]:
         yield Judge(settings.judge, session)
 
 
-def _index(settings: Settings, dimension: int, evicted: Evicted) -> Index:
+def _index(settings: Settings, chosen: Embedder, evicted: Evicted) -> Index:
     if settings.index:
         from semantic.index.redis import VectorSets  # whose driver nobody else needs here
 
         return VectorSets(
             settings.index,
-            dimension,
+            chosen.dimension,
+            tag=chosen.tag,
             max_scopes=settings.max_scopes,
             max_entries_per_scope=settings.max_entries_per_scope,
             evicted=evicted,
         )
     return Local(
-        dimension,
+        chosen.dimension,
         max_scopes=settings.max_scopes,
         max_entries_per_scope=settings.max_entries_per_scope,
         max_bytes=settings.max_bytes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from redis import RedisError
@@ -58,6 +59,7 @@ class VectorSets:
         url: str,
         dimension: int,
         *,
+        tag: str,
         prefix: str = "hotprefix:vectors:",
         wanted: float = _WANTED,
         timeout: float = 0.25,
@@ -68,6 +70,8 @@ class VectorSets:
     ) -> None:
         """Connects to nothing yet.
 
+        `tag`: of the embedder: another one's vectors are in sets of their own, so that machines
+        which are changed one after the other, and what is left of before, do not mix.
         `wanted`: seconds that a vector, or a whole scope, outlives the last machine's word that it
         has the answer. `timeout`: seconds for an answer. `max_scopes`: those whose size is
         remembered here. `precision`: numbers of four bytes, or of one with cosines that are off by
@@ -75,7 +79,8 @@ class VectorSets:
         """
         self._dimension = dimension
         # In one set all vectors have one form, so another form has another name.
-        self._start = f"{prefix}{dimension}:{precision.lower()}:".encode()
+        space = blake2b(tag.encode(), digest_size=8).hexdigest()
+        self._start = f"{prefix}{space}:{dimension}:{precision.lower()}:".encode()
         self._wanted = wanted
         self._ends = max(1, round(1000 * wanted))
         self._timeout = timeout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     Make = Callable[..., Index]
 
 DIMENSION = 64
+TAG = "fake:1:64"
+SPACE = blake2b(TAG.encode(), digest_size=8).hexdigest()
 ONE, OTHER = b"1" * 32, b"2" * 32
 
 
@@ -78,6 +81,7 @@ async def make(request: pytest.FixtureRequest) -> AsyncIterator[Make]:
                 VectorSets(
                     engine.url,
                     DIMENSION,
+                    tag=TAG,
                     max_entries_per_scope=most,
                     max_scopes=scopes,
                     precision="NOQUANT" if request.param == "noquant" else "Q8",
@@ -331,7 +335,7 @@ async def test_all_scopes_together_take_no_more_than_their_bytes() -> None:
 async def test_engines_agree_on_the_cosine(engine: RedisServer) -> None:
     rows, names = vectors(100), keys(100)
     local = Local(DIMENSION)
-    sets = VectorSets(engine.url, DIMENSION, prefix="agree:", timeout=5.0)
+    sets = VectorSets(engine.url, DIMENSION, tag=TAG, prefix="agree:", timeout=5.0)
     async with aclosing(local), aclosing(sets):
         found = []
         for index in (local, sets):
@@ -340,6 +344,20 @@ async def test_engines_agree_on_the_cosine(engine: RedisServer) -> None:
             found.append({one.key: one.similarity for one in near})
 
     assert found[0] == pytest.approx(found[1], abs=0.01)
+
+
+async def test_another_embedders_vectors_are_not_found(engine: RedisServer) -> None:
+    """Be they as long: one Redis is searched by machines that are changed one after the other."""
+    (row,), (before,) = vectors(1), keys(1)
+    sets, other = (
+        VectorSets(engine.url, DIMENSION, tag=tag, prefix="mixed:", timeout=5.0)
+        for tag in (TAG, "fake:2:64")
+    )
+    async with aclosing(sets), aclosing(other):
+        await sets.add(ONE, [before], row[None])
+
+        assert await other.search(ONE, row, 1) == []
+        assert [one.key for one in await sets.search(ONE, row, 1)] == [before]
 
 
 async def test_what_a_machine_left_is_gone_for_it_alone(make: Make) -> None:
@@ -363,12 +381,12 @@ class Shared:
 
     def _made(self) -> VectorSets:
         return VectorSets(
-            self.engine.url, DIMENSION, prefix=self.prefix, wanted=3600.0, timeout=5.0
+            self.engine.url, DIMENSION, tag=TAG, prefix=self.prefix, wanted=3600.0, timeout=5.0
         )
 
     def age(self, seconds: float, scope: bytes = ONE) -> None:
         """As if all that was said had been said so much earlier."""
-        name = f"{self.prefix}{DIMENSION}:noquant:{scope.hex()}:wanted"
+        name = f"{self.prefix}{SPACE}:{DIMENSION}:noquant:{scope.hex()}:wanted"
         with self.engine.client() as client:
             for key in client.zrange(name, 0, -1):
                 client.zincrby(name, -seconds, key)
@@ -410,7 +428,9 @@ async def test_in_redis_who_says_that_it_wants_what_went_does_not_bring_it_back(
     await shared.one.remove(ONE, keys(1))
     await shared.other.keep({ONE: keys(2)})
     with shared.engine.client() as client:
-        told = client.zrange(f"{shared.prefix}{DIMENSION}:noquant:{ONE.hex()}:wanted", 0, -1)
+        told = client.zrange(
+            f"{shared.prefix}{SPACE}:{DIMENSION}:noquant:{ONE.hex()}:wanted", 0, -1
+        )
 
     assert told == keys(2)[1:]
 
@@ -435,10 +455,10 @@ async def test_a_scope_in_redis_that_was_dropped_leaves_nothing(shared: Shared) 
 
 async def test_a_scope_in_redis_does_not_live_for_ever(engine: RedisServer) -> None:
     """And its name has the prefix, the dimension and the precision in it."""
-    sets = VectorSets(engine.url, DIMENSION, prefix="lives:", wanted=60.0, timeout=5.0)
+    sets = VectorSets(engine.url, DIMENSION, tag=TAG, prefix="lives:", wanted=60.0, timeout=5.0)
     async with aclosing(sets):
         await sets.add(ONE, keys(1), vectors(1))
-    name = f"lives:{DIMENSION}:noquant:{ONE.hex()}"
+    name = f"lives:{SPACE}:{DIMENSION}:noquant:{ONE.hex()}"
     with engine.client() as client:
         left = [client.pttl(one) for one in (name, f"{name}:wanted")]
 
@@ -446,7 +466,7 @@ async def test_a_scope_in_redis_does_not_live_for_ever(engine: RedisServer) -> N
 
 
 async def test_a_redis_that_is_not_there_is_unavailable() -> None:
-    sets = VectorSets(f"redis://127.0.0.1:{free_port()}", DIMENSION)
+    sets = VectorSets(f"redis://127.0.0.1:{free_port()}", DIMENSION, tag=TAG)
     async with aclosing(sets):
         with pytest.raises(IndexUnavailableError):
             await sets.search(ONE, vectors(1)[0], 5)
@@ -457,7 +477,7 @@ async def test_a_redis_that_says_nothing_is_unavailable_and_then_right(
 ) -> None:
     """The answer to a question that was given up is not taken for that to the next."""
     rows, names = vectors(2), keys(2)
-    sets = VectorSets(engine.url, DIMENSION, prefix="silent:", timeout=1.0)
+    sets = VectorSets(engine.url, DIMENSION, tag=TAG, prefix="silent:", timeout=1.0)
     async with aclosing(sets):
         await sets.add(ONE, names, rows)
         engine.freeze()
@@ -474,8 +494,8 @@ async def test_a_redis_that_says_nothing_is_unavailable_and_then_right(
 async def test_a_redis_that_does_not_know_vectors_is_unavailable(engine: RedisServer) -> None:
     """As is one where something else has the name."""
     with engine.client() as client:
-        client.set(f"taken:{DIMENSION}:noquant:{ONE.hex()}", "text")
-    sets = VectorSets(engine.url, DIMENSION, prefix="taken:", timeout=5.0)
+        client.set(f"taken:{SPACE}:{DIMENSION}:noquant:{ONE.hex()}", "text")
+    sets = VectorSets(engine.url, DIMENSION, tag=TAG, prefix="taken:", timeout=5.0)
     async with aclosing(sets):
         with pytest.raises(IndexUnavailableError, match="ResponseError"):
             await sets.add(ONE, keys(1), vectors(1))
