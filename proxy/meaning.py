@@ -168,8 +168,8 @@ class Meaning:
         if question is None or entry.key != lookup.key or spoken(entry) is None:
             return entry
         near = self._asked.get(entry.key, _FAILED)
-        if near.reason.startswith(_INELIGIBLE):
-            return entry
+        if near.reason.startswith(_INELIGIBLE) and not near.form:
+            return entry  # with a form, it is only the embedder that cannot read it
         return replace(entry, question=_known(question, near))
 
     def stored(self, entry: Entry, lookup: Lookup) -> None:

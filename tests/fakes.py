@@ -296,6 +296,8 @@ class FakeSemantic:
         self.forgotten: list[tuple[Key, Why, int | None]] = []
         self.told: list[int] = []
         """How many answers at a time."""
+        self.unread: bytes | None = None
+        """The form of what its embedder cannot read; empty: of what may not be compared at all."""
         self.asked: list[str] = []
         self.compared: list[tuple[str, str, str]] = []
         self.answered: dict[str, Key] = {}
@@ -306,6 +308,8 @@ class FakeSemantic:
         question = lookup.question
         assert question is not None
         self.asked.append(question.text)
+        if self.unread is not None:
+            return Near(reason="ineligible:script", form=self.unread)
         for key, entry in self.known.items():
             stored = entry.question
             assert stored is not None

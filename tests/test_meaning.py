@@ -352,6 +352,19 @@ def said_as(body: Any) -> Any:
     return Answer((answers.dumps(body),), headers=JSON)
 
 
+@pytest.mark.parametrize(("form", "known"), [(b"a form", 1), (b"", 0)])
+async def test_what_the_embedder_cannot_read_is_stored_with_its_form(
+    form: bytes, known: int
+) -> None:
+    """Chinese beside an English embedder: equal forms need none."""
+    here = stage(said("a"))
+    here.semantic.unread = form
+    await stored(here, chat("refund how"))
+
+    told = [one.question.form for one in here.semantic.known.values() if one.question is not None]
+    assert told == [form] * known
+
+
 async def test_a_process_that_fails_costs_no_request() -> None:
     here = stage(said("a"), said("b"))
     here.semantic.fails = True
