@@ -50,7 +50,14 @@ def compared(config: Config, environ: Mapping[str, str]) -> Settings:
 
 
 def _terms(config: Config) -> Terms:
-    table = config.semantic
+    """Raises: ConfigError where a word has synonyms in two sets: one stands for each set, and all
+    of one must ask the same."""
+    table, sets = config.semantic, dict[str, int]()
+    for i, words in enumerate(table.synonyms):
+        for word in words:
+            if sets.setdefault(word.strip().casefold(), i) != i:
+                what = f"expected words of no other set, got {word}"
+                raise ConfigError(f"{what} - at `semantic.synonyms[{i}]`")
     return Terms(
         protected_terms=table.protected_terms,
         antonyms=table.antonyms,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from semantic.glossary import own
 from semantic.reading import Reading
 
 _SPOKEN_TO: Final = frozenset(("", "whether", "what", "who", "why", "when", "long"))
@@ -32,5 +33,7 @@ def question(reading: Reading) -> bytes | None:
         " ".join(sorted(reading.codes)),
         " ".join(sorted(reading.protected)),
         " ".join(body),
+        # Whatever is taken for the same by itself: an operator knows better.
+        *own(reading.poles, reading.members),
     )
     return "\n".join(parts).encode("utf-8", "surrogatepass")

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from semantic import classes, han_opposites, opposites
 from semantic.settings import Terms
+from semantic.traditional import LETTERS
 from semantic.wordlist import entries, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+QUOTES: Final = str.maketrans("’‘ʼ＇", "''''")
+_OWN: Final = 100_000
+"""Numbers of an operator's pairs begin here, beyond those of the built-in ones; ..."""
+_OWN_CLASS: Final = "own"
+"""... and so do the names of classes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +55,15 @@ class Glossary:
 def glossary(terms: Terms) -> Glossary:
     """Make an operator's terms ready."""
     poles: dict[str, tuple[int, ...]] = {}
-    for number, (one, other) in enumerate(terms.antonyms, start=100_000):
-        poles[one.lower()] = (*poles.get(one.lower(), ()), number)
-        poles[other.lower()] = (*poles.get(other.lower(), ()), -number)
+    for number, pair in enumerate(terms.antonyms, start=_OWN):
+        for sign, word in zip((1, -1), map(_plain, pair), strict=True):
+            poles[word] = (*poles.get(word, ()), sign * number)
     members: dict[str, tuple[tuple[str, str], ...]] = {}
     for number, words in enumerate(terms.classes):
-        for word in words:
-            member = (f"own{number}", word.lower())
-            members[word.lower()] = (*members.get(word.lower(), ()), member)
+        for word in map(_plain, words):
+            members[word] = (*members.get(word, ()), (f"{_OWN_CLASS}{number}", word))
     facts = {word: Facts(poles.get(word, ()), members.get(word, ())) for word in {*poles, *members}}
-    first = {word.lower(): words[0].lower() for words in terms.synonyms for word in words}
+    first = {_plain(word): _plain(words[0]) for words in terms.synonyms for word in words}
     return Glossary(
         _pattern(terms.protected_terms),
         _pattern(tuple(facts)),
@@ -66,9 +73,21 @@ def glossary(terms: Terms) -> Glossary:
     )
 
 
+def own(poles: Iterable[int], members: Iterable[tuple[str, str]]) -> list[str]:
+    """What an operator's terms say of a text, in an order of its own."""
+    said = [f"{kind}={name}" for kind, name in members if kind.startswith(_OWN_CLASS)]
+    return sorted(said + [str(pole) for pole in poles if abs(pole) >= _OWN])
+
+
+def _plain(word: str) -> str:
+    """A term in the letters that a reading has it in."""
+    looked = unicodedata.normalize("NFKC", word).translate(QUOTES)
+    return " ".join(looked.split()).lower().translate(LETTERS)
+
+
 def _pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
     """Finds any of some words, the longest first; Latin ones only whole."""
-    listed = sorted({word.lower() for word in words if word.strip()}, key=lambda word: -len(word))
+    listed = sorted({_plain(word) for word in words if word.strip()}, key=lambda word: -len(word))
     if not listed:
         return None
     return re.compile("|".join(map(_whole, listed)))

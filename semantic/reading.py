@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from semantic import chinese, english
-from semantic.glossary import ENGLISH, HAN, NOTHING, Facts, Glossary, glossary
+from semantic.glossary import ENGLISH, HAN, NOTHING, QUOTES, Facts, Glossary, glossary
 from semantic.numerals import arabic, numbers
 from semantic.settings import Terms
 from semantic.stems import folded, stem, topic
@@ -38,7 +38,6 @@ _PIVOTS: Final = frozenset(listed("to from than over vs versus into by between b
 _HAN_PIVOT: Final = re.compile("[到比转给对找告向跟让替成被从]|违约|欠|打|追|喜欢")
 _STATES: Final = re.compile(r"\bU\.S\.(?:A\.)?|\bUS\b")
 """In lower case they would be a pronoun."""
-_QUOTES: Final = str.maketrans("’‘ʼ＇", "''''")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ class Reading:
 def read(text: str, terms: Terms) -> Reading:
     """Read a text. Total: any string has a reading, be it of no more than its first letters."""
     own = glossary(terms)
-    looked = unicodedata.normalize("NFKC", text[:LONGEST]).translate(_QUOTES)
+    looked = unicodedata.normalize("NFKC", text[:LONGEST]).translate(QUOTES)
     plain = " ".join(looked.split())
     speech, tongue = language(plain)
     if speech == "zh":

@@ -63,6 +63,15 @@ def test_it_can_be_sent_to_another_process() -> None:
     assert msgspec.json.decode(msgspec.json.encode(compared(parse(ALL), {"JUDGE": "k"})))
 
 
+def test_a_word_has_synonyms_in_one_set_only() -> None:
+    """In which of two it stood would be chance, and both together need not ask the same."""
+    text = '[semantic]\nsynonyms = [["退货", "Return"], ["换货", "swap"], ["exchange", "return "]]'
+
+    with pytest.raises(ConfigError, match=r"got return  - at `semantic\.synonyms\[2\]`"):
+        compared(parse(text), {})
+    assert compared(parse('[semantic]\nsynonyms = [["a", "b", "A"], ["c"]]'), {}).terms.synonyms
+
+
 def test_a_judges_key_that_is_not_there_ends_it_at_the_start() -> None:
     with pytest.raises(ConfigError, match="JUDGE"):
         compared(parse(ALL), {})

@@ -124,12 +124,45 @@ def test_too_little_to_tell(text: str) -> None:
     assert question(reading(text)) is None
 
 
+@pytest.mark.parametrize(
+    "terms",
+    [
+        Terms(antonyms=(("refund", "Reimbursement"),)),
+        Terms(classes=(("voucher",), ("refund", "reimbursement"))),
+        Terms(antonyms=(("申請", "办理"),)),
+        Terms(classes=(("申请", "办理"),)),
+    ],
+)
+def test_what_an_operator_tells_apart_is_not_the_same(terms: Terms) -> None:
+    """Be it for the built-in lists: no guard is asked about equal forms."""
+    pairs = [
+        ("how do I get a refund", "how do I get a reimbursement"),
+        ("如何申请签证", "怎么办理签证"),
+    ]
+    assert all(question(reading(one)) == question(reading(other)) for one, other in pairs)
+
+    apart = [question(reading(a, terms)) != question(reading(b, terms)) for a, b in pairs]
+    assert apart == ["refund" in str(terms), "办理" in str(terms)]
+    for one, _ in pairs:
+        assert question(reading(one, terms)) == question(reading(f"{one}?", terms))
+
+
 def test_an_operators_synonyms_are_one_word() -> None:
-    terms = Terms(synonyms=(("aftercare", "service desk"), ("会员", "VIP用户")))
+    """In whatever letters they are written."""
+    terms = Terms(
+        synonyms=(
+            ("aftercare", "service  desk", "customer’s corner"),
+            ("会员", "ＶＩＰ用户"),
+            ("退貨", "退換貨"),
+        )
+    )
 
     for one, other in (
         ("How do I call the aftercare", "How do I call the service desk"),
+        ("How do I call the customer's corner", "How do I call the service desk"),
         ("会员怎么续费", "vip用户怎么续费"),
+        ("怎么退货", "退换货流程"),
+        ("怎麼退換貨", "怎么退货"),
     ):
         assert question(reading(one)) != question(reading(other))
         assert question(reading(one, terms)) == question(reading(other, terms))
