@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from semantic.embed import trial
+from semantic.embed.distinct import Distinct
 from semantic.embed.port import EmbedderError
 from semantic.embed.script import readable
 from semantic.vector import unit
@@ -99,6 +100,7 @@ class Remote:
         self.languages: frozenset[str] | None = None
         self.batches = False
         self._longest = 0
+        self._distinct = Distinct()
 
     def __repr__(self) -> str:
         return f"<Remote {self.tag}>"
@@ -130,7 +132,9 @@ class Remote:
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Raises: EmbedderError, which says where it is and never has a text in it."""
         with self._named():
-            return await self._embedded(texts)
+            rows = await self._embedded(texts)
+            self._distinct.check(texts, rows)
+            return rows
 
     @contextmanager
     def _named(self) -> Iterator[None]:

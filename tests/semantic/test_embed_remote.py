@@ -31,6 +31,7 @@ class Api:
     def __init__(self) -> None:
         self.asked: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.turned = False
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         mood, body = request.match_info["mood"], await request.json()
@@ -61,7 +62,8 @@ class Api:
             vectors[-1, 0] = np.nan
         if mood == "huge":
             vectors = vectors.astype(np.float64) * 1e300
-        if mood == "constant":
+        self.turned |= texts == ["now all are one"]
+        if mood == "constant" or (mood == "turning" and self.turned):
             vectors[:] = 1.0
         items: list[dict[str, Any]] = [
             {"object": "embedding", "index": index, "embedding": vector.tolist()}
@@ -189,6 +191,18 @@ async def test_one_whose_batches_change_vectors_is_not_to_be_batched(server: Tes
 async def test_one_with_a_single_vector_for_everything_is_refused(server: TestServer) -> None:
     with pytest.raises(EmbedderError, match="the same vector"):
         await embedder(url(server, "constant"), {})
+
+
+async def test_one_that_comes_to_that_later_is_refused_from_the_second_text_on(
+    server: TestServer,
+) -> None:
+    """Every question would be like every other, and some no guard refuses."""
+    async with aclosing(await embedder(url(server, "turning"), {})) as opened:
+        await opened.embed(["which bird sings loudest"])
+        await opened.embed(["now all are one"])
+        for text in ("which mountain is the highest", "who wrote the first novel"):
+            with pytest.raises(EmbedderError, match="different texts the same vector"):
+                await opened.embed([text])
 
 
 async def test_model_dimensions_and_credential_are_sent(server: TestServer, api: Api) -> None:
