@@ -91,6 +91,7 @@ class Company:
             announce=None if fleet is None else fleet.stored,
             epoch=epoch,
             flying=lambda key: self._flights.has((key, epoch())),
+            scattered=not self._single and storage.disk is None and storage.redis is None,
             timeout=float(settings.timeout),
             patience=float(settings.judge.timeout) + 1.0,
             backlog=storage.backlog,

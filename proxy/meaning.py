@@ -59,6 +59,7 @@ class Meaning:
         announce: Callable[[Key], Awaitable[None]] | None,
         epoch: Callable[[], int],
         flying: Callable[[Key], bool],
+        scattered: bool,
         timeout: float,
         patience: float,
         backlog: Backlog,
@@ -66,13 +67,14 @@ class Meaning:
         emit: Emit,
     ) -> None:
         """`announce`: tells other machines of a stored answer. `flying`: whether the answer under
-        a key is on its way. `timeout`: seconds of a look-up; `patience`: of a judge's answer that a
-        request waits for."""
+        a key is on its way. `scattered`: what another worker stored, it alone has. `timeout`:
+        seconds of a look-up; `patience`: of a judge's answer that a request waits for."""
         self._process = process
         self._tiers = tiers
         self._announce = announce
         self._epoch = epoch
         self._flying = flying
+        self._scattered = scattered
         self._timeout = timeout
         self._patience = patience
         self._backlog = backlog
@@ -126,6 +128,8 @@ class Meaning:
         try:
             found = await self._tiers.certain(_sought(lookup, near), self._epoch())
         except StoreError:
+            return _UNREAD
+        if found is None and self._scattered:
             return _UNREAD
         asked, question = None if found is None else found.entry.question, lookup.question
         if found is None or asked is None or question is None or asked.scope != question.scope:

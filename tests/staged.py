@@ -139,10 +139,12 @@ class Stage:
         keeping: Keeping = KEEPING,
         clock: FakeClock | None = None,
         semantic: FakeSemantic | None = None,
+        scattered: bool = False,
         warmer: Callable[[Fleet], Warmer] | None = None,
     ) -> None:
         """`below`: the share of hits that is too low. `clock`: one that several stages go by.
-        `warmer`: makes one for the fleet."""
+        `scattered`: other workers have answers that this one cannot see. `warmer`: makes one for
+        the fleet."""
         self.clock = clock or FakeClock()
         self.keeping = keeping
         self.events: list[Event] = []
@@ -166,7 +168,7 @@ class Stage:
         self.semantic = semantic or FakeSemantic()
         self.meaning: Meanings = NoMeaning()
         if semantic is not None:
-            self.meaning = self._compared(semantic, held)
+            self.meaning = self._compared(semantic, held, scattered=scattered)
         self.chance = 1.0
         """The higher, the less is refreshed before it expires."""
         self.quotas = Quotas(quota, {}, clock=self.clock, emit=self.events.append)
@@ -226,13 +228,14 @@ class Stage:
             epoch=lambda: self.epoch,
         )
 
-    def _compared(self, semantic: FakeSemantic, held: Tiers) -> Meaning:
+    def _compared(self, semantic: FakeSemantic, held: Tiers, *, scattered: bool) -> Meaning:
         return Meaning(
             semantic,
             held,
             announce=None,
             epoch=lambda: self.epoch,
             flying=lambda key: self.flights.has((key, self.epoch)),
+            scattered=scattered,
             timeout=1.0,
             patience=1.0,
             backlog=self.backlog,

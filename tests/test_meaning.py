@@ -264,6 +264,20 @@ async def test_an_answer_that_could_not_be_read_is_a_miss_and_found_the_next_tim
     assert await (await here.ask(chat("refund again"))).text() == "a"
 
 
+async def test_what_only_another_worker_has_is_found_there_the_next_time() -> None:
+    """Where each has a memory of its own and nothing else, and all tell one process."""
+    here = stage(said("a"), said("b"), scattered=True)
+    await stored(here, chat("refund how"))
+    (key,) = here.semantic.known
+    kept = here.store.data.pop(key)  # as on the worker that a second request comes to
+
+    got = await here.ask(chat("refund please"))
+    assert await got.text() == "b"
+    assert "detail=unread" in str(got.head.get("cache-status"))
+    here.store.data[key] = kept
+    assert await (await here.ask(chat("refund again"))).text() == "a"
+
+
 async def test_an_answer_that_another_tier_has_is_served_while_one_fails() -> None:
     away = AwayStore()
     here = stage(said("a"), said("b"), stores=[away, FakeStore()])
