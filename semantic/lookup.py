@@ -76,10 +76,11 @@ class Lookup:
 
     def _canonical(self, asked: _Asked) -> Found | None:
         """By its canonical form, if there is one and it may be used."""
-        key = None
-        if self.forms.tells(asked.form):
-            key = self._memory.same(asked.message.scope, asked.form)
-        if key is None or self._standing(asked, key) is None:
+        if not self.forms.tells(asked.form):
+            return None
+        keys = self._memory.same(asked.message.scope, asked.form, self._settings.top_k)
+        key = next((key for key in keys if self._standing(asked, key) is not None), None)
+        if key is None:
             return None
         found = self._settled(asked, key, "canonical", EQUAL)
         return None if found.action == "none" else found

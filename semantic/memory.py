@@ -32,6 +32,9 @@ class Memory:
         self._held: dict[bytes, Held] = {}
         """Least recently used first."""
         self._same: dict[bytes, bytes] = {}
+        """The last key of each name."""
+        self._before: dict[bytes, list[bytes]] = {}
+        """Those before it, oldest first, of names that several have."""
         self.epoch = 0
         """The last that was heard of: what is older is void."""
         self.mark = 0
@@ -43,6 +46,8 @@ class Memory:
         self.mark += 1
         self._held[key] = held._replace(serial=self.mark)
         if held.name:
+            if (last := self._same.get(held.name)) is not None:
+                self._before.setdefault(held.name, []).append(last)
             self._same[held.name] = key
         gone = []
         while len(self._held) > self._limit:
@@ -54,9 +59,20 @@ class Memory:
     def remove(self, key: bytes) -> Held | None:
         """Forget it; what it was."""
         held = self._held.pop(key, None)
-        if held is not None and self._same.get(held.name) == key:
-            del self._same[held.name]
+        if held is not None and held.name:
+            self._unname(held.name, key)
         return held
+
+    def _unname(self, name: bytes, key: bytes) -> None:
+        before = self._before.get(name, [])
+        if self._same[name] != key:
+            before.remove(key)
+        elif before:
+            self._same[name] = before.pop()
+        else:
+            del self._same[name]
+        if not before:
+            self._before.pop(name, None)
 
     def get(self, key: bytes) -> Held | None:
         """What is known of it, as used just now."""
@@ -65,9 +81,11 @@ class Memory:
             self._held[key] = held
         return held
 
-    def same(self, scope: bytes, form: bytes) -> bytes | None:
-        """The key of the answer to the question of this scope with this form."""
-        return self._same.get(named(scope, form))
+    def same(self, scope: bytes, form: bytes, most: int = 1) -> list[bytes]:
+        """The keys of the answers to questions of this scope with this form, the last one first."""
+        name = named(scope, form)
+        last = self._same.get(name)
+        return [] if last is None else [last, *self._before.get(name, [])[:-most:-1]]
 
     def lives(self, held: Held, now: float) -> bool:
         """Whether there may still be an answer to it at `now` (unix seconds)."""

@@ -14,24 +14,32 @@ def held(scope: bytes = S, form: bytes = b"f", expires: float = 100.0, epoch: in
     return Held(scope, "a question", expires, epoch, named(scope, form) if form else b"")
 
 
-def test_the_last_of_one_form_is_found() -> None:
+def test_the_last_of_one_form_is_found_first() -> None:
     memory = Memory(10)
-    memory.add(b"1", held())
-    memory.add(b"2", held())
+    for key in (b"1", b"2", b"3", b"4"):
+        memory.add(key, held())
 
-    assert memory.same(S, b"f") == b"2"
-    memory.remove(b"1")
-    assert memory.same(S, b"f") == b"2"
+    assert [memory.same(S, b"f", most) for most in (1, 3, 9)] == [
+        [b"4"],
+        [b"4", b"3", b"2"],
+        [b"4", b"3", b"2", b"1"],
+    ]
     memory.remove(b"2")
-    assert memory.same(S, b"f") is None
+    memory.remove(b"4")
+    assert memory.same(S, b"f", 9) == [b"3", b"1"]
+    memory.add(b"1", held())
+    assert memory.same(S, b"f", 9) == [b"1", b"3"]
+    memory.remove(b"3")
+    memory.remove(b"1")
+    assert memory.same(S, b"f") == []
 
 
 def test_forms_are_of_one_scope() -> None:
     memory = Memory(10)
     memory.add(b"1", held())
 
-    assert memory.same(T, b"f") is None
-    assert memory.same(S, b"g") is None
+    assert memory.same(T, b"f") == []
+    assert memory.same(S, b"g") == []
 
 
 def test_what_was_not_used_for_longest_makes_room() -> None:
@@ -41,7 +49,7 @@ def test_what_was_not_used_for_longest_makes_room() -> None:
     memory.get(b"1")
 
     assert [key for key, _ in memory.add(b"3", held(form=b"3"))] == [b"2"]
-    assert memory.same(S, b"2") is None
+    assert memory.same(S, b"2") == []
     assert memory.get(b"1") is not None
 
 
@@ -67,14 +75,14 @@ def test_it_never_holds_more_and_forms_lead_to_what_is_there(
         key, said = bytes([name]), bytes([form])
         if step == "a":
             memory.add(key, held(form=said))
-            assert memory.same(S, said) == key
+            assert memory.same(S, said) == [key]
         else:
             memory.remove(key)
 
     assert len(memory) <= limit
-    for form in range(4):
-        found = memory.same(S, bytes([form]))
-        if found is not None:
-            known = memory.get(found)
-            assert known is not None
-            assert known.name == named(S, bytes([form]))
+    led = [(form, key) for form in range(4) for key in memory.same(S, bytes([form]), 100)]
+    assert len(led) == len(memory)
+    for form, key in led:
+        known = memory.get(key)
+        assert known is not None
+        assert known.name == named(S, bytes([form]))

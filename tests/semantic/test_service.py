@@ -58,6 +58,25 @@ async def test_the_same_canonical_form_needs_no_embedder() -> None:
     assert found.key == key("return")
 
 
+@pytest.mark.parametrize("how", ["expired", "forgotten", "blamed"])
+async def test_an_earlier_answer_to_the_same_is_found_once_the_last_one_is_gone(how: str) -> None:
+    async with company() as here:
+        await here.learn("怎么退货", "first", expires=3000.0)
+        await here.learn("如何退货", "last", expires=1500.0)
+        assert (await here.hit("退货流程", "req_1")).key == key("last")
+        if how == "expired":
+            here.now = 1600.0
+        elif how == "forgotten":
+            await here.service.answer(Forget((key("last"),)))
+        else:
+            await here.service.answer(Blame("req_1"))
+            await here.learn("如何退货", "last", expires=1500.0)
+
+        found = await here.ask("退货流程")
+
+    assert (found.kind, found.key) == ("canonical", key("first"))
+
+
 async def test_another_scope_is_never_searched() -> None:
     async with company() as here:
         await here.learn("which bird sings loudest")
