@@ -86,10 +86,12 @@ class Meaning:
 
     async def near(self, exact: Outcome, lookup: Lookup, request: str) -> Outcome:
         """In place of a miss, an answer to a question that means the same; else why not."""
-        if not isinstance(exact, Miss) or lookup.question is None:
+        if not isinstance(exact, Miss):
             return exact
         if not lookup.request.controls.read or self._flying(lookup.key):
             return exact
+        if lookup.question is None:
+            return self._apart(exact, lookup.apart)
         for _ in range(_TRIES):
             near = await self._nearest(lookup)
             there: Hit | Miss | None = None
@@ -106,6 +108,12 @@ class Meaning:
             self._await(lookup.key, near)
             return replace(exact, detail=near.reason)
         return exact
+
+    def _apart(self, exact: Miss, why: str) -> Outcome:
+        if why:
+            why = f"{_INELIGIBLE}:{why}"
+            self._emit(MeaningLooked(why))
+        return replace(exact, detail=why)
 
     async def _nearest(self, lookup: Lookup) -> Near:
         start = self._clock.mono()

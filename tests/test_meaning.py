@@ -124,6 +124,22 @@ async def test_whatever_else_differs_is_a_miss(other: dict[str, Any]) -> None:
     assert here.calls == 2
 
 
+@pytest.mark.parametrize(
+    ("body", "why"), [(chat("refund", n=2), "several"), (chat("r" * 401), "long")]
+)
+async def test_what_is_not_even_looked_for_says_why(body: dict[str, Any], why: str) -> None:
+    here = stage(said("a"), said("b"))
+
+    got = await here.ask(body)
+    await got.body()
+
+    assert f"detail=ineligible:{why}" in str(got.head.get("cache-status"))
+    assert looked(here) == [f"ineligible:{why}"]
+    await (await here.ask(body, ("cache-control", "no-cache"))).body()
+    assert len(looked(here)) == 1
+    assert here.semantic.asked == []
+
+
 async def test_another_tenant_never_sees_it() -> None:
     here = stage(said("mine"), said("yours"))
     await stored(here, chat("refund how"))

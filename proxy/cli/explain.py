@@ -136,6 +136,8 @@ def _lines(file: str, found: Explanation) -> Iterator[str]:
         yield _line("normalized", "no second key" if second is None else second.hex())
         if (asked := found.intent.question) is not None:
             yield _line("question", f"compared by meaning within scope {asked.scope.hex()[:16]}")
+        elif found.intent.apart:
+            yield _line("question", f"not compared by meaning: {found.intent.apart}")
         yield from (_line(f"item {i}", key.hex()) for i, key in enumerate(found.intent.items))
         yield _line("ttl", _life(found.intent.lifetime))
     else:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from proxy.core.entry import Key, Question
     from proxy.core.message import Arrival
     from proxy.core.normalize import Normalizer
+    from proxy.core.question import Why
     from proxy.core.request import Request
     from proxy.core.rules import Rules, Served
 
@@ -32,7 +33,8 @@ class Identity(NamedTuple):
     body: bytes
     """Canonical."""
     normalized_body: bytes | None
-    question: Question | None
+    question: Question | Why | None
+    """Or why none of another's answers would do; None: nobody asks."""
 
 
 def identity(
@@ -50,8 +52,8 @@ def identity(
     items: tuple[Key, ...] = ()
     if request.endpoint is Endpoint.EMBEDDINGS:
         items = _items(kept, scope)
-    asked = None
-    if rules.compares and request.controls.mode == "semantic":
+    asked: Question | Why | None = None
+    if not items and rules.compares and request.controls.mode == "semantic":
         longest, tools = rules.compares, rules.compares_tools
         asked = question(request.endpoint, kept, scope, longest=longest, tools=tools)
     second = None

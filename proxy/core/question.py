@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from proxy.core import canonical
 from proxy.core.endpoint import Endpoint
@@ -20,26 +20,34 @@ _TURNS: Final = {
 }
 _TOOLS: Final = ("tools", "functions")
 
+Why: TypeAlias = Literal["endpoint", "several", "tools", "shape", "long", "empty"]
+"""No question is one of plain completions; several: answers, or the chances of one, are wanted;
+shape: the last word is not one text of the user's."""
+
 
 def question(
     endpoint: Endpoint, kept: Fields, scope: Scope, *, longest: int, tools: bool
-) -> Question | None:
-    """The question of a request whose answer depends on the members `kept`, or None where its
-    answer cannot be another question's: several answers or probabilities are wanted, tools may be
+) -> Question | Why:
+    """The question of a request whose answer depends on the members `kept`, or why its answer
+    cannot be another question's: several answers or probabilities are wanted, tools may be
     called (unless `tools` allows it), or the last word is not one text of the user's of at most
     `longest` characters.
 
     All else, from the tenant to the earlier turns, is its scope, by a digest.
     """
     turns = _TURNS.get(endpoint)
-    if turns is None or not _plain(kept) or (not tools and any(map(kept.get, _TOOLS))):
-        return None
+    if turns is None:
+        return "endpoint"
+    if not _plain(kept):
+        return "several"
+    if not tools and any(map(kept.get, _TOOLS)):
+        return "tools"
     holder, name = _last(endpoint, kept, turns)
     if holder is None:
-        return None
+        return "shape"
     text = holder[name]
     if not text.strip() or len(text) > longest:
-        return None
+        return "long" if text.strip() else "empty"
     holder[name] = None  # which no request can say there, so no other body reads the same
     try:
         rest = canonical.encoded(kept)

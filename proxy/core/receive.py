@@ -169,9 +169,11 @@ def _looked_up(
     except (ValueError, RecursionError):
         return Understood(Bypass(request, "malformed"), served)
     lifetime = _lifetime(request, found.texts, rules)
-    lookup = Lookup(
-        request, found.key, found.normalized, lifetime, items=found.items, question=found.question
-    )
+    lookup = Lookup(request, found.key, found.normalized, lifetime, items=found.items)
+    if isinstance(found.question, str):
+        lookup = msgspec.structs.replace(lookup, apart=found.question)
+    elif found.question is not None:
+        lookup = msgspec.structs.replace(lookup, question=found.question)
     return Understood(lookup, served, found)
 
 

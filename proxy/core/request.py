@@ -89,6 +89,8 @@ class Lookup(msgspec.Struct, frozen=True):
     """Embeddings: a key for each input item, in order. Empty for all other endpoints."""
     question: Question | None = None
     """What it asks, where the answer to a question that means the same would do."""
+    apart: str = ""
+    """Why none would, in a word; empty: one would, or nobody wants it."""
 
     @property
     def shown(self) -> str:

@@ -23,6 +23,12 @@ def asked(body: dict[str, Any], *headers: tuple[str, str], path: str = "", **how
     return lookup(arrival(body, *headers, path=path), how.get("rules", COMPARING)).question
 
 
+def apart(body: dict[str, Any], *headers: tuple[str, str], path: str = "", **how: Any) -> str:
+    """Why a request has none."""
+    path = path or "/v1/chat/completions"
+    return lookup(arrival(body, *headers, path=path), how.get("rules", COMPARING)).apart
+
+
 def turns(*texts: str) -> dict[str, Any]:
     """A chat whose turns take turns, the user's last."""
     roles = ["user", "assistant"] * len(texts)
@@ -52,27 +58,28 @@ def test_the_last_user_text_is_the_question(path: str, body: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("body", "why"),
     [
-        chat(""),
-        chat("  \n"),
-        chat("x" * 401),
-        chat([PART, PART]),
-        chat([PART, PICTURE]),
-        chat([PICTURE]),
-        chat("hello", n=2),
-        chat("hello", logprobs=True),
-        chat("hello", top_logprobs=3),
-        chat("hello", tools=TOOLS),
-        chat("hello", functions=[{"name": "pay"}]),
-        turns("hi", "to be gone on with"),
-        {"model": "m", "messages": [{"role": "tool", "content": "42", "tool_call_id": "a"}]},
-        {"model": "m", "messages": [{"role": "user"}]},
-        {"model": "m", "messages": []},
+        (chat(""), "empty"),
+        (chat("  \n"), "empty"),
+        (chat("x" * 401), "long"),
+        (chat([PART, PART]), "shape"),
+        (chat([PART, PICTURE]), "shape"),
+        (chat([PICTURE]), "shape"),
+        (chat("hello", n=2), "several"),
+        (chat("hello", logprobs=True), "several"),
+        (chat("hello", top_logprobs=3), "several"),
+        (chat("hello", tools=TOOLS), "tools"),
+        (chat("hello", functions=[{"name": "pay"}]), "tools"),
+        (turns("hi", "to be gone on with"), "shape"),
+        ({"model": "m", "messages": [{"role": "tool", "content": "42"}]}, "shape"),
+        ({"model": "m", "messages": [{"role": "user"}]}, "shape"),
+        ({"model": "m", "messages": []}, "shape"),
     ],
 )
-def test_what_cannot_be_another_questions_answer_has_none(body: dict[str, Any]) -> None:
+def test_what_cannot_be_another_questions_answer_says_why(body: dict[str, Any], why: str) -> None:
     assert asked(body) is None
+    assert apart(body) == why
 
 
 def test_tools_may_be_allowed() -> None:
@@ -83,16 +90,25 @@ def test_tools_may_be_allowed() -> None:
 
 def test_texts_to_be_completed_are_no_questions() -> None:
     """The answer goes on from the last character."""
-    assert asked({"model": "m", "prompt": "hello"}, path="/v1/completions") is None
+    body = {"model": "m", "prompt": "hello"}
+
+    assert asked(body, path="/v1/completions") is None
+    assert apart(body, path="/v1/completions") == "endpoint"
 
 
 @pytest.mark.parametrize("mode", ["exact", "normalized"])
 def test_a_request_that_wants_no_hits_by_meaning_has_none(mode: str) -> None:
     assert asked(chat("hello"), ("x-cache-mode", mode)) is None
+    assert apart(chat("hello", n=2), ("x-cache-mode", mode)) == ""
 
 
 def test_without_a_semantic_tier_nobody_asks() -> None:
     assert asked(chat("hello"), rules=configured("")) is None
+    assert apart(chat("hello", n=2), rules=configured("")) == ""
+
+
+def test_embeddings_are_of_no_meaning_to_it() -> None:
+    assert apart({"model": "m", "input": ["a", "b"]}, path="/v1/embeddings") == ""
 
 
 def test_other_words_have_the_same_scope() -> None:
