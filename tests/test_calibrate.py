@@ -63,11 +63,13 @@ def test_a_log_may_hold_what_serve_said_on_standard_error(
 ) -> None:
     label = '{"event":"semantic_label","kind":"canonical","wrong":false,"similarity":1.0}'
     lines = ['{"event":"worker_started","slot":0}', "base_url  http://127.0.0.1:8080/v1", label]
-    (tmp_path / "log").write_text("\n".join(lines))
+    spaced = [one.replace(":", ": ") for one in lines]
+    for said in (lines, ["hotprefix is listening", *lines], spaced):
+        (tmp_path / "log").write_text("\n".join(said))
 
-    assert main(["calibrate", str(tmp_path / "log")]) == 0
+        assert main(["calibrate", str(tmp_path / "log")]) == 0
 
-    assert capsys.readouterr().out.splitlines()[1].split()[:2] == ["canonical", "1"]
+        assert capsys.readouterr().out.splitlines()[1].split()[:2] == ["canonical", "1"]
 
 
 def test_a_bad_label_is_named_by_its_line_of_the_file(

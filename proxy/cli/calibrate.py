@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from semantic.settings import Settings
 
 _EXAMPLE = '{"a":"…","b":"…","same_answer":true}'
-_LABEL = '"event":"semantic_label"'
+_EVENT = re.compile(r'"event"\s*:\s*"(\w+)"')
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -82,13 +84,20 @@ def _read(path: Path) -> Iterator[Iterable[str]]:
 
 
 def _labels(lines: Iterable[str]) -> Iterator[str]:
-    """Of a log, only the lines that are about labels: what stands between them, such as what
-    `serve` says on standard error, is left out too. Empty ones stand for the others, so that the
-    numbers of lines are the file's."""
-    log = False
-    for line in lines:
-        log = log or '"event":"' in line
-        yield line if _LABEL in line or not log else "\n"
+    """Of a log, only the lines that are about labels: what stands before and between them, such
+    as what `serve` says on standard error, is left out too. Empty ones stand for the others, so
+    that the numbers of lines are the file's."""
+    rest, first = iter(lines), list[str]()
+    for line in rest:
+        first.append(line)
+        if line.lstrip().startswith("{"):
+            break
+    log = any(map(_EVENT.search, first))
+    for line in chain(first, rest):
+        event = _EVENT.search(line)
+        log = log or event is not None
+        label = event is not None and event[1] == "semantic_label"
+        yield line if label or not log else "\n"
 
 
 @contextmanager
