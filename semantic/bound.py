@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -13,14 +14,20 @@ _HALVINGS: Final = 60
 _NEVER: Final = 1 << 32
 _TINY: Final = 1e-300
 _EPSILON: Final = 1e-15
+_KNOWN: Final = 16_384
+"""Bounds that are remembered: each takes 0.3 ms, and the figures of a thousand groups are asked
+for four times a second."""
 _STEPS: Final = 10_000
 """Of the continued fraction, which takes about the root of the larger parameter."""
 
 
+@lru_cache(maxsize=_KNOWN)
 def upper(wrong: int, count: int, confidence: float = 0.95) -> float:
     """The share that is not exceeded, at this confidence, where `wrong` of `count` were seen."""
     if wrong >= count:
         return 1.0
+    if wrong == 0:
+        return 1.0 - math.pow(1.0 - confidence, 1.0 / count)
     return _crossing(lambda share: at_most(wrong, count, share) > 1.0 - confidence)
 
 

@@ -107,6 +107,13 @@ def test_what_lies_above_the_wrong_ones_is_not_refuted() -> None:
     assert refuted(top * 20 + bottom * 10, 30, 0.05, 0.05) == 38
 
 
+@given(labels, st.integers(0, STEPS))
+def test_each_label_from_a_step_on_counts_once(found: bytes, floor: int) -> None:
+    there = [label for label in found if label >= byte(floor, wrong=False)]
+
+    assert counted(bytearray(found), floor) == (len(there), sum(label & 1 for label in there))
+
+
 def test_labels_are_counted_from_a_step_on() -> None:
     found = bytes([byte(10, wrong=True), byte(20, wrong=False), byte(30, wrong=True)])
 
