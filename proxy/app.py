@@ -130,11 +130,14 @@ _ALONE: Final = {
 def _become_semantic(site: Site, tell: int) -> NoReturn:
     """Go on as the machine's semantic process: another program, so that it has nothing of this one
     in its memory, nor this one of its models."""
-    given = msgspec.json.encode(compared(site.config, site.environ))
-    with tempfile.TemporaryFile() as settings:  # not its arguments: a credential is among them
-        settings.write(given)
-        settings.seek(0)
-        os.dup2(settings.fileno(), 0)
+    settings = compared(site.config, site.environ)
+    # Without a disk, what it learnt of errors outlives it at least, if not this gateway.
+    state = settings.state or str(site.directory / "semantic.state")
+    given = msgspec.json.encode(msgspec.structs.replace(settings, state=state))
+    with tempfile.TemporaryFile() as said:  # not its arguments: a credential is among them
+        said.write(given)
+        said.seek(0)
+        os.dup2(said.fileno(), 0)
     environ = {**site.environ, **_ALONE}
     os.set_inheritable(tell, True)
     socket = str(site.directory / "semantic.sock")

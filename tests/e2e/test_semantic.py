@@ -288,6 +288,26 @@ async def test_a_killed_run_leaves_what_was_learnt_of_errors(
     await until(lambda: gateway.metrics().get("hotprefix_semantic_labels", 0.0) >= 1)
 
 
+async def test_without_a_disk_what_was_learnt_outlives_the_process(
+    start: Start, upstream: Channel
+) -> None:
+    """Else what somebody called wrong would be open again after a crash."""
+    gateway = start(merged(SETTINGS, {"cache": {"disk": {"path": "off"}}}))
+    await ready(gateway)
+    await store(gateway, upstream, "怎么退货")
+    hit = await ask(gateway, upstream, "退货流程")
+    await operate(gateway, "/admin/feedback", {"request_id": hit.get("x-request-id")})
+    await asyncio.sleep(3)  # it is written down every two seconds
+    pid = semantic(gateway)
+    os.kill(pid, signal.SIGKILL)
+    await until(lambda: semantic(gateway) not in (0, pid))
+
+    await store(gateway, upstream, "怎么换货")
+    after = await ask(gateway, upstream, "换货流程")
+
+    assert "detail=budget" in str(after.get("cache-status"))
+
+
 async def test_machines_hear_of_each_others_answers_and_errors(
     start: Start, upstream: Channel, redis: RedisServer
 ) -> None:
