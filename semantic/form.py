@@ -36,9 +36,10 @@ class Forms:
         """Whether a stored form was made by these rules."""
         return form[:_STAMP] == self._stamp
 
-    def tells(self, form: bytes) -> bool:
-        """Whether equal ones ask the same."""
-        return len(form) > _STAMP
+
+def tells(form: bytes) -> bool:
+    """Whether questions with this form ask the same."""
+    return len(form) > _STAMP
 
 
 def _digest(data: bytes, size: int) -> bytes:

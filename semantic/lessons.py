@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from semantic.compare import compare
+from semantic.form import tells
 from semantic.protocol import Block, Found, Label, Lesson
 
 if TYPE_CHECKING:
@@ -92,15 +93,15 @@ class Lessons:
         if len(self._served) > _SERVED:
             self._served.popitem(last=False)
 
-    def blocked(self, scope: bytes, text: str, key: bytes) -> bool:
-        """Whether somebody called that answer wrong for that question."""
-        return _pair(scope, text, key) in self._blocked
+    def blocked(self, scope: bytes, text: str, form: bytes, key: bytes) -> bool:
+        """Whether somebody called that answer wrong for that question, or for one of its form."""
+        return any(_pair(scope, one, key) in self._blocked for one in _names(text, form))
 
     def promoted(self, scope: bytes, text: str) -> tuple[bytes, float, float]:
         """The key of the answer that the judge allowed for this very question (empty: none), how
         near their questions are, and when that answer ends: another one under that key may be
         another."""
-        return self._promoted.get(_pair(scope, text), _NOTHING)
+        return self._promoted.get(_pair(scope, _said(text)), _NOTHING)
 
     async def compare(self, told: Compare) -> Lesson:
         """Whether a stored answer was right for a question that was answered anew."""
@@ -148,7 +149,8 @@ class Lessons:
             why = "judge" if verdict == "no" else "judge_unknown"
             return replace(found, action="none", reason=why)
         if found.action == "promote":
-            self._promoted[_pair(found.scope, told.text)] = (found.key, found.similarity, ends)
+            asked = _pair(found.scope, _said(told.text))
+            self._promoted[asked] = (found.key, found.similarity, ends)
             if len(self._promoted) > _PROMOTED:
                 self._promoted.popitem(last=False)
         return replace(found, action="serve", reason="")
@@ -159,8 +161,11 @@ class Lessons:
         if found is None:
             return Lesson()
         given, scope = self._label(found, wrong=True), found.scope
-        block = Block(_pair(scope, text, found.key), _pair(scope, text), found.key)
-        return self._taken(Lesson((given,), (block,)))
+        blocks = [
+            Block(_pair(scope, one, found.key), _pair(scope, one), found.key)
+            for one in _names(text, found.form)
+        ]
+        return self._taken(Lesson((given,), tuple(blocks)))
 
     def _taken(self, lesson: Lesson) -> Lesson:
         self.hear(lesson)
@@ -212,9 +217,18 @@ class Lessons:
             self._blocked.update(dict.fromkeys(found.blocked))
 
 
-def _pair(scope: bytes, text: str, key: bytes = b"") -> bytes:
+def _pair(scope: bytes, said: bytes, key: bytes = b"") -> bytes:
     """16 bytes for a question, or for a question and an answer."""
     hasher = blake2b(scope, digest_size=16)
     hasher.update(b"%d:" % len(key) + key)
-    hasher.update(text.encode("utf-8", "surrogatepass"))
+    hasher.update(said)
     return hasher.digest()
+
+
+def _names(text: str, form: bytes) -> list[bytes]:
+    """What a question is known by: its letters, and its form where that tells something."""
+    return [_said(text), form] if tells(form) else [_said(text)]
+
+
+def _said(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

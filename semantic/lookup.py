@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from semantic.alike import alike, least
 from semantic.eligible import ineligible
-from semantic.form import Forms
+from semantic.form import Forms, tells
 from semantic.guard.verdict import refusal
 from semantic.lessons import EQUAL
 from semantic.protocol import Found
@@ -76,7 +76,7 @@ class Lookup:
 
     def _canonical(self, asked: _Asked) -> Found | None:
         """By its canonical form, if there is one and it may be used."""
-        if not self.forms.tells(asked.form):
+        if not tells(asked.form):
             return None
         keys = self._memory.same(asked.message.scope, asked.form, self._settings.top_k)
         key = next((key for key in keys if self._standing(asked, key) is not None), None)
@@ -141,7 +141,8 @@ class Lookup:
             return None
         if not self._memory.lives(held, self._now()):
             return None
-        return None if self._lessons.blocked(message.scope, message.text, key) else held
+        blocked = self._lessons.blocked(message.scope, message.text, asked.form, key)
+        return None if blocked else held
 
     def _settled(self, asked: _Asked, key: bytes, kind: Kind, similarity: float) -> Found:
         """What the error budget says of it."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from semantic.eligible import ineligible
 from semantic.embed.port import EmbedderError
+from semantic.form import tells
 from semantic.index.port import IndexUnavailableError
 from semantic.memory import Held, named
 from semantic.protocol import (
@@ -163,7 +164,7 @@ class Service:
             if ineligible(reading, record.ttl, self._settings):
                 return None
             form = self._forms.of(reading)
-        name = named(record.scope, form) if self._forms.tells(form) else b""
+        name = named(record.scope, form) if tells(form) else b""
         return Held(record.scope, record.text, record.expires, record.epoch, name)
 
     async def _placed(self, records: Sequence[Record]) -> list[bytes]:

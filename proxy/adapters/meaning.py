@@ -90,7 +90,7 @@ class Meaning:
         """See the port."""
         with _gone():
             blamed = await self._client.blame(request)
-        keys = tuple([Key(block.key) for block in blamed.lesson.blocks])
+        keys = tuple(dict.fromkeys(Key(block.key) for block in blamed.lesson.blocks))
         verdicts = await self._learnt(blamed.lesson)
         return Blamed(verdicts[0], keys, blamed.closed) if verdicts else None
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semantic.canonical import question
-from semantic.form import VERSION, Forms
+from semantic.form import VERSION, Forms, tells
 from semantic.reading import read
 from semantic.settings import Settings, Terms
 from tests.semantic.ladder import SETS, pairs
@@ -26,12 +26,12 @@ def form(text: str, forms: Forms = FORMS, terms: Terms | None = None) -> bytes:
 
 def test_questions_that_ask_the_same_have_one_form() -> None:
     assert form("怎么退货") == form("退货流程") != form("怎么换货")
-    assert FORMS.tells(form("怎么退货"))
+    assert tells(form("怎么退货"))
 
 
 def test_a_question_that_says_too_little_has_a_stamp_and_no_form() -> None:
     assert FORMS.current(form("?"))
-    assert not FORMS.tells(form("?"))
+    assert not tells(form("?"))
 
 
 def test_forms_of_other_terms_are_not_current() -> None:

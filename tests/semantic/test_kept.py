@@ -24,7 +24,7 @@ def taught() -> Lessons:
 
 
 def blocked(lessons: Lessons) -> bool:
-    return lessons.blocked(b"s" * 32, "a question", key("k"))
+    return lessons.blocked(b"s" * 32, "a question", b"", key("k"))
 
 
 def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
