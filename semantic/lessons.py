@@ -16,7 +16,7 @@ from semantic.protocol import Block, Found, Label, Lesson
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from semantic.compare import Outcome
+    from semantic.compare import Outcome, Word
     from semantic.judge import Judge
     from semantic.policy import Policy
     from semantic.protocol import Action, Compare, Consult, Kind
@@ -103,9 +103,14 @@ class Lessons:
         another."""
         return self._promoted.get(_pair(scope, _said(text)), _NOTHING)
 
-    async def compare(self, told: Compare) -> Lesson:
-        """Whether a stored answer was right for a question that was answered anew."""
-        word = await self._differs(told)
+    async def compare(self, told: Compare, ends: float) -> Lesson:
+        """Whether a stored answer was right for a question that was answered anew. `ends`: as of
+        `consult`."""
+        word, judged = await self._differs(told)
+        if word != "wrong" and self._advances(told.found):
+            judged = judged or await self._asked(told.text, told.stored)
+            if judged == "yes":
+                self._promote(told.found, told.text, ends)
         if word == "unsure" and self._open(told.found):
             return Lesson()
         given = self._label(told.found, wrong=word != "right")
@@ -116,8 +121,14 @@ class Lessons:
         says nothing; others are served only once something speaks for them."""
         return found.kind == "canonical" or self._settings.min_similarity > 0.0
 
-    async def _differs(self, told: Compare) -> Outcome:
-        """The cheapest word that decides."""
+    def _advances(self, found: Found) -> bool:
+        """Whether a judge's yes opens a pair for which there is too little evidence yet."""
+        waits = found.kind == "semantic" and found.reason == "budget"
+        return waits and self._settings.judge.mode == "async"
+
+    async def _differs(self, told: Compare) -> tuple[Outcome, Word | None]:
+        """The cheapest word that decides, and the judge's, if it was asked."""
+        judged: Word | None = None
         stored, answered, least = told.stored, told.answered, self._settings.answer_similarity
         word = compare(stored, answered, None, least)
         if word == "unsure":
@@ -125,7 +136,7 @@ class Lessons:
         if word == "unsure" and self._judge is not None:
             judged = await self._judge.ask(told.text, stored)
             word = compare(stored, answered, None, least, judged)
-        return word
+        return word, judged
 
     def _label(self, found: Found, *, wrong: bool) -> Label:
         return Label(
@@ -142,18 +153,21 @@ class Lessons:
         """A hit as the judge sees it; what it allows behind an answer is served the next time.
         `ends`: when the stored answer does (unix seconds)."""
         found = told.found
-        verdict = (
-            "unknown" if self._judge is None else await self._judge.ask(told.text, told.stored)
-        )
+        verdict = await self._asked(told.text, told.stored)
         if verdict != "yes":
             why = "judge" if verdict == "no" else "judge_unknown"
             return replace(found, action="none", reason=why)
         if found.action == "promote":
-            asked = _pair(found.scope, _said(told.text))
-            self._promoted[asked] = (found.key, found.similarity, ends)
-            if len(self._promoted) > _PROMOTED:
-                self._promoted.popitem(last=False)
+            self._promote(found, told.text, ends)
         return replace(found, action="serve", reason="")
+
+    async def _asked(self, text: str, stored: str) -> Word:
+        return "unknown" if self._judge is None else await self._judge.ask(text, stored)
+
+    def _promote(self, found: Found, text: str, ends: float) -> None:
+        self._promoted[_pair(found.scope, _said(text))] = (found.key, found.similarity, ends)
+        if len(self._promoted) > _PROMOTED:
+            self._promoted.popitem(last=False)
 
     def blame(self, request: str) -> Lesson:
         """Call the hit of a request wrong; empty: no such hit is known (any more)."""

@@ -112,11 +112,10 @@ class Service:
 
     async def _learnt(self, message: Compare | Consult | Served | Blame | Lesson) -> Message:
         match message:
-            case Compare():
-                return await self._lessons.compare(message)
+            case Compare(found):
+                return await self._lessons.compare(message, self._ends(found.key))
             case Consult(found):
-                held = self._memory.get(found.key)
-                return await self._lessons.consult(message, 0.0 if held is None else held.expires)
+                return await self._lessons.consult(message, self._ends(found.key))
             case Served(found, text, request):
                 self._lessons.served(request, found, text)
                 return Done()
@@ -138,6 +137,11 @@ class Service:
 
     async def _forget_blocked(self, lesson: Lesson) -> None:
         await self._forgetting.forget([block.key for block in lesson.blocks], "wrong")
+
+    def _ends(self, key: bytes) -> float:
+        """When the answer under this key does (unix seconds)."""
+        held = self._memory.get(key)
+        return 0.0 if held is None else held.expires
 
     async def _learn(self, records: Sequence[Record]) -> Done:
         """Remember what can be compared."""

@@ -656,6 +656,35 @@ async def test_a_judge_decides_on_the_same_words_too_and_on_no_equal_form() -> N
         assert (await here.ask("退货流程")).action == "serve"
 
 
+@pytest.mark.parametrize(
+    ("judge", "verdict", "answered", "action"),
+    [
+        (ASYNC, "yes", STORED, "serve"),
+        (ASYNC, "yes", REWORDED, "serve"),
+        (ASYNC, "no", STORED, "verify"),
+        (ASYNC, "unknown", STORED, "verify"),
+        (ASYNC, "yes", "", "verify"),
+        (SYNC, "yes", STORED, "verify"),
+    ],
+    ids=["same", "reworded", "no", "unknown", "wrong", "sync"],
+)
+async def test_before_there_is_evidence_a_judge_may_open_a_pair_for_the_next_time(
+    judge: Judge, verdict: Word, answered: str, action: str
+) -> None:
+    """Without a word of the operator's none is near enough at first: all are compared. What the
+    comparison finds wrong no judge opens."""
+    async with company(judge=judge, verdict=verdict, min_similarity=0.0, profile="relaxed") as here:
+        await here.learn(LONG, "long")
+        found = await here.ask(NEAR)
+        assert (found.action, found.reason) == ("verify", "budget")
+        lesson = await here.service.answer(Compare(found, NEAR, STORED, answered))
+
+        assert isinstance(lesson, Lesson)
+        assert len(lesson.labels) == 1
+        assert (await here.ask(NEAR)).action == action
+        assert (await here.ask(f"{NEAR} today", threshold=0.0)).action != "serve"
+
+
 async def test_a_judges_word_is_about_the_answer_that_it_saw() -> None:
     """Another answer has come under the same key since."""
     async with company(judge=ASYNC, min_similarity=0.99, profile="relaxed") as here:
