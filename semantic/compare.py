@@ -8,6 +8,8 @@ from collections import Counter
 from difflib import SequenceMatcher
 from typing import Final, Literal, TypeAlias
 
+from semantic.numerals import COUNTS, arabic, spelt
+
 Outcome: TypeAlias = Literal["right", "wrong", "unsure"]
 """The stored answer would have been right; or wrong; or somebody has to be asked."""
 
@@ -25,21 +27,10 @@ _FENCE: Final = re.compile(r"```|~~~")
 _TOKEN: Final = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)?|%", re.UNICODE)
 _HAN: Final = re.compile(r"([\u3400-\u9fff\uf900-\ufaff])")
 _NUMBER: Final = re.compile(r"(?<![\w.])([$€£¥]?)(\d+(?:[.,:]\d+)*)\s*(%|°[cf]|[^\W\d_]{1,12})?")
-_ENGLISH_NUMBERS: Final = {
-    "two": "2",
-    "three": "3",
-    "four": "4",
-    "five": "5",
-    "six": "6",
-    "seven": "7",
-    "eight": "8",
-    "nine": "9",
-    "ten": "10",
-    "twelve": "12",
-}
-_CHINESE_NUMBERS: Final = dict(zip("零两三四五六七八九", "023456789", strict=True))
-_CHINESE_COUNT: Final = re.compile(
-    r"([零两三四五六七八九])(?=[天日月年周个位次小元块点分秒名人台倍])"
+_COUNT: Final = "|".join(COUNTS)
+_ENGLISH_NUMBER: Final = re.compile(
+    rf"\b(?!one(?![ -](?:hundred|thousand)))(?:{_COUNT})"
+    rf"(?:[ -](?:and )?(?:{_COUNT}|hundred|thousand))*\b"
 )
 _NOT: Final = re.compile(
     r"\b(?:not|no|never|none|nor|neither|cannot|without)\b|n't\b"
@@ -186,9 +177,13 @@ def _amounts(text: str) -> list[tuple[str, str]]:
 
 
 def _digits(text: str) -> str:
-    """The text with small numbers that are words in digits."""
-    text = _CHINESE_COUNT.sub(lambda found: _CHINESE_NUMBERS[found[1]], text)
-    return re.sub(r"[a-z]+", lambda found: _ENGLISH_NUMBERS.get(found[0], found[0]), text)
+    """The text with numbers that are words in digits; `one` alone is a pronoun as well."""
+    return _ENGLISH_NUMBER.sub(_spelt, arabic(text))
+
+
+def _spelt(found: re.Match[str]) -> str:
+    words = found[0].replace("-", " ").split()
+    return " ".join(spelt([word for word in words if word != "and"]))
 
 
 def _unit(word: str) -> str:

@@ -22,6 +22,8 @@ _TENS: Final = {
         listed("twenty thirty forty fifty sixty seventy eighty ninety"), start=2
     )
 }
+COUNTS: Final = (*_UNITS, *_TENS)
+"""English words that a number begins with."""
 _ORDINALS: Final = {
     word: value
     for value, word in enumerate(

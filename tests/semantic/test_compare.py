@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from semantic.compare import Outcome, Word
 
 NEAR, LEAST = 0.99, 0.85
+MORE = "Bring your passport, a photo and the form to the embassy, and pay the fee there. " * 3
+FURTHER = "请携带护照、照片和表格前往使馆,并在那里缴纳费用,工作人员会当面核对材料。" * 4
 
 
 def answers() -> list[dict[str, Any]]:
@@ -52,6 +54,14 @@ def test_what_only_formats_is_no_difference(one: str, other: str) -> None:
         ("The rate is 2.5%.", "The rate is 25%."),
         ("签收后7天内可以退货。", "签收后15天内可以退货。"),
         ("签收后三天内可以退货。", "签收后五天内可以退货。"),
+        ("It takes ten working days.", "It takes thirty working days."),
+        ("It takes twenty-one days.", "It takes twenty-two days."),
+        ("The fee is one hundred dollars.", "The fee is two hundred dollars."),
+        ("审核需要十个工作日,请耐心等待。", "审核需要三十个工作日,请耐心等待。"),
+        ("每月费用为两百元。", "每月费用为三百元。"),
+        ("手续费是百分之十。", "手续费是百分之三十。"),
+        (f"It takes ten working days. {MORE}", f"It takes thirty working days. {MORE}"),
+        (f"需要十个工作日。{FURTHER}", f"需要三十个工作日。{FURTHER}"),
         ("Yes, you can.", "No, you can't."),
         ("可以,随时都能改。", "不可以,下单后改不了。"),
         ("We store your password.", "We do not store your password."),
@@ -77,6 +87,9 @@ def test_a_contradiction_is_wrong_whatever_speaks_for_it(one: str, other: str) -
         ("It costs $1,000 in total.", "The total is $1000."),
         ("It is 30 days.", "It is 30 days; ask us in case of doubt."),
         ("三天送到。", "3天就能送到。"),
+        ("保修十二个月。", "保修12个月。"),
+        ("It takes twenty one days.", "That will take 21 days."),
+        ("One has to wait.", "One may have to wait."),
         ("索引会让写入变慢。", "不过索引会让写入慢一些。"),
     ],
 )
