@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
@@ -130,9 +131,11 @@ class Lessons:
         """The cheapest word that decides, and the judge's, if it was asked."""
         judged: Word | None = None
         stored, answered, least = told.stored, told.answered, self._settings.answer_similarity
-        word = compare(stored, answered, None, least)
+        # Not on the loop: a thousand words take some milliseconds.
+        word = await asyncio.to_thread(compare, stored, answered, None, least)
         if word == "unsure":
-            word = compare(stored, answered, await self._similarity(stored, answered), least)
+            near = await self._similarity(stored, answered)
+            word = await asyncio.to_thread(compare, stored, answered, near, least)
         if word == "unsure" and self._judge is not None:
             judged = await self._judge.ask(told.text, stored)
             word = compare(stored, answered, None, least, judged)

@@ -44,6 +44,8 @@ _SWEEP_EVERY: Final = 10.0
 """Seconds between two searches for questions whose answers have expired."""
 _QUEUE: Final = 32
 """Questions that wait for the embedder: as many as are embedded within a request's time."""
+_ANSWERS: Final = 8
+"""Answers that wait to be compared: as many as are embedded within a comparison's time."""
 _MOST: Final = 200_000
 """Questions that are remembered."""
 
@@ -60,7 +62,9 @@ async def run(settings: Settings, path: Path, tell: int, environ: Mapping[str, s
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
     memory = Memory(_MOST)
     index = _index(settings, chosen, lambda scope, keys: forgetting.crowded_out(keys))
-    space = Space(chosen, Batcher(chosen, limit=_QUEUE), index)
+    behind = chosen.aside()
+    answers = Batcher(behind, limit=_ANSWERS, batch=1, memo=_ANSWERS)
+    space = Space(chosen, Batcher(chosen, limit=_QUEUE), answers, index)
     async with _judging(settings) as judge:
         lessons = _lessons(settings, judge, space)
         kept = Kept(settings.state, lessons)
@@ -73,7 +77,7 @@ async def run(settings: Settings, path: Path, tell: int, environ: Mapping[str, s
         await server.start()
         async with asyncio.TaskGroup() as background:
             well = pulse.beat(tell, lambda: space.vectors.flown < pulse.LONGEST)
-            loops = (space.vectors.run(), _swept(forgetting), kept.run(), well)
+            loops = (space.vectors.run(), answers.run(), _swept(forgetting), kept.run(), well)
             tasks = [background.create_task(loop) for loop in loops]
             await over.wait()
             await server.aclose()
@@ -81,6 +85,7 @@ async def run(settings: Settings, path: Path, tell: int, environ: Mapping[str, s
                 task.cancel()
         kept.save()
     await index.aclose()
+    await behind.aclose()
     await chosen.aclose()
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -16,12 +17,19 @@ if TYPE_CHECKING:
     from semantic.vector import Vector
 
 
+LONGEST: Final = 4000
+"""Characters of an answer that is embedded: Chinese ones take 0.1 s a thousand."""
+
+
 @dataclass(frozen=True, slots=True)
 class Space:
     """The vectors of one embedder."""
 
     embedder: Embedder
     vectors: Batcher
+    answers: Batcher
+    """Of another queue, and another thread where there can be one: they are long, and no question
+    is to wait for them."""
     index: Index
 
     async def remove(self, rows: Iterable[tuple[bytes, bytes]], *, everywhere: bool = True) -> None:
@@ -46,9 +54,16 @@ class Space:
 
         Raises: EmbedderError.
         """
-        first = await self.vector(one)
-        second = None if first is None else await self.vector(other)
+        first = await self._answer(one)
+        second = None if first is None else await self._answer(other)
         return None if first is None or second is None else float(np.dot(first, second))
+
+    async def _answer(self, text: str) -> Vector | None:
+        if len(text) > LONGEST or not self.embedder.takes(text):
+            return None
+        if not await asyncio.to_thread(self.embedder.whole, text):
+            return None
+        return await self.answers.vector(text)
 
 
 def _scopes(rows: Iterable[tuple[bytes, bytes]]) -> dict[bytes, list[bytes]]:

@@ -26,6 +26,7 @@ class E5:
     dimension = 384
     languages: frozenset[str] | None = None
     batches = True
+    parallel = False
 
     def __init__(self) -> None:
         """Loads it. Raises: EmbedderError; ImportError where the extra is not installed."""

@@ -42,5 +42,9 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """A row for each text, in their order. Raises: EmbedderError."""
 
+    def aside(self) -> Embedder:
+        """The same for what no request waits for. Where it can, it computes beside this one, and
+        only what is left of the processor."""
+
     async def aclose(self) -> None:
         """Give up threads and connections."""

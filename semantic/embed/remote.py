@@ -23,6 +23,7 @@ from semantic.vector import unit
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from semantic.embed.port import Embedder
     from semantic.vector import Vectors
 
 KEY: Final = "HOTPREFIX_EMBEDDINGS_KEY"
@@ -142,6 +143,9 @@ class Remote:
             yield
         except EmbedderError as error:
             raise EmbedderError(f"{self._where.shown} {error}") from error
+
+    def aside(self) -> Embedder:
+        return self
 
     async def _embedded(self, texts: Sequence[str]) -> Vectors:
         rows = _rows(await self._post(texts), len(texts))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Protocol
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from semantic.embed.port import EmbedderError
 from semantic.embed.script import readable
@@ -15,7 +18,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from semantic.embed.port import Embedder
     from semantic.vector import Vectors
+
+
+_NICE: Final = 10
 
 
 class Model(Protocol):
@@ -25,6 +32,8 @@ class Model(Protocol):
     dimension: int
     languages: frozenset[str] | None
     batches: bool
+    parallel: bool
+    """Whether two threads may encode at once."""
 
     def whole(self, text: str) -> bool:
         """As `Embedder.whole`; called while another thread encodes."""
@@ -36,11 +45,14 @@ class Model(Protocol):
 class Threaded:
     """An embedder. One thread: two would share the same cores, and no model here gains by it."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, nice: int = 0) -> None:
+        """`nice`: how much its thread gives way, as the system counts it: 0 to 19."""
         self.tag, self.dimension = model.tag, model.dimension
         self.languages, self.batches = model.languages, model.batches
         self._model = model
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="embedder")
+        self._thread = ThreadPoolExecutor(
+            1, thread_name_prefix="embedder", initializer=_give_way, initargs=(nice,)
+        )
 
     def __repr__(self) -> str:
         return f"<Threaded {self.tag}>"
@@ -56,6 +68,9 @@ class Threaded:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._encoded, tuple(texts))
 
+    def aside(self) -> Embedder:
+        return Threaded(self._model, nice=_NICE) if self._model.parallel else self
+
     async def aclose(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
@@ -67,3 +82,9 @@ class Threaded:
         if len(rows) != len(texts):
             raise EmbedderError(f"{self.tag}: expected {len(texts)} vectors, found {len(rows)}")
         return rows
+
+
+def _give_way(nice: int) -> None:
+    """Only this thread: to Linux each is a process here."""
+    with suppress(OSError):  # then it competes
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nice)

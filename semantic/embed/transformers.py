@@ -28,6 +28,7 @@ class Transformer:
     """A model that was not pinned: its tag has a digest of all that its vectors depend on."""
 
     batches = True
+    parallel = False
 
     def __init__(self, name: str) -> None:
         """Loads it, from a model hub if it is no folder. Raises: EmbedderError; ImportError where

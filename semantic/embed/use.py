@@ -40,6 +40,7 @@ class Use:
     dimension = 512
     languages: frozenset[str] | None = frozenset(_LANGUAGES.split())
     batches = True
+    parallel = True
 
     def __init__(self) -> None:
         """Loads it: a second or two. Raises: EmbedderError."""

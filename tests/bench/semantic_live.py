@@ -133,7 +133,8 @@ async def watched() -> None:
     longest that it itself works meanwhile: the rest is what others on the machine take."""
     settings = Settings(mode="on", min_similarity=0.9)
     chosen = await embedder("use", {})
-    space = Space(chosen, Batcher(chosen, limit=32), Local(chosen.dimension))
+    batchers = (Batcher(chosen, limit=32), Batcher(chosen))
+    space = Space(chosen, *batchers, Local(chosen.dimension))
     lessons = Lessons(
         settings, Budget(settings), None, space.similarity, lambda: 0.5, lambda: b"n" * 16
     )

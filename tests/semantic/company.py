@@ -52,6 +52,10 @@ class FakeEmbedder:
     def __init__(self) -> None:
         self.fails = False
         self.texts: list[str] = []
+        self.busy: asyncio.Event | None = None
+        """Until it is set, answers take their time."""
+        self.begun = asyncio.Event()
+        """Whether one does."""
 
     def takes(self, text: str) -> bool:
         return text.isascii()
@@ -63,12 +67,18 @@ class FakeEmbedder:
         await asyncio.sleep(0)
         if self.fails:
             raise EmbedderError("no")
+        if self.busy is not None and texts[0].startswith("answer"):
+            self.begun.set()
+            await self.busy.wait()
         self.texts += texts
         rows = np.full((len(texts), 64), 1e-3, np.float32)
         for row, text in zip(rows, texts, strict=True):
             for word in text.lower().split():
                 row[zlib.crc32(word.encode()) % 64] += 1
         return unit(rows, 64)
+
+    def aside(self) -> FakeEmbedder:
+        return self
 
     async def aclose(self) -> None:
         """It has nothing to give up."""
@@ -114,7 +124,8 @@ class Company:
         self.embedder.tag = tag
         self.memory = Memory(1000)
         self.index = Index(64, evicted=self._evicted)
-        self.space = Space(self.embedder, Batcher(self.embedder, limit=8), self.index)
+        batchers = (Batcher(self.embedder, limit=8), Batcher(self.embedder, limit=8))
+        self.space = Space(self.embedder, *batchers, self.index)
         names = count()
         by = basis(self.settings, tag)
         self.lessons = Lessons(
@@ -166,10 +177,12 @@ class Company:
 async def company(*, verdict: Word = "yes", **settings: Any) -> AsyncIterator[Company]:
     """The parts, with the embedder at work. `verdict`: what the judge says, if one is set."""
     made = Company(FakeJudge(verdict) if "judge" in settings else None, **settings)
-    running = asyncio.create_task(made.space.vectors.run())
+    loops = (made.space.vectors.run(), made.space.answers.run())
+    running = [asyncio.create_task(loop) for loop in loops]
     try:
         yield made
     finally:
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+        for one in running:
+            one.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
         await made.index.aclose()

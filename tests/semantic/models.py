@@ -31,6 +31,7 @@ class Small:
     dimension = DIMENSION
     languages: frozenset[str] | None = None
     batches = True
+    parallel = False
 
     def __init__(self, encode: Callable[[Sequence[str]], Any] = rows) -> None:
         self._encode = encode

@@ -46,6 +46,9 @@ class Stepped:
                 raise self.errors[text]
         return unit(rows(texts), DIMENSION)
 
+    def aside(self) -> Stepped:
+        return self
+
     async def aclose(self) -> None:
         pass
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+import threading
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,7 @@ from semantic.embed.pinned import check
 from semantic.embed.port import EmbedderError
 from semantic.embed.threaded import Threaded
 from semantic.embed.use import _PLAIN, _UNKNOWN, Use
-from tests.semantic.models import DIMENSION, Small
+from tests.semantic.models import DIMENSION, Small, rows
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -227,3 +229,29 @@ def test_each_plain_character_has_a_token_of_its_own() -> None:
     for character in plain:
         tokens = use._tokens(f"a{character}b")
         assert _UNKNOWN not in tokens, character
+
+
+async def test_what_nobody_waits_for_is_computed_beside_where_that_can_be() -> None:
+    """And gives way: a long answer must not stop the questions that come meanwhile."""
+    begun, over = threading.Event(), threading.Event()
+
+    def encode(texts: Sequence[str]) -> Any:
+        if texts[0] == "a long answer":
+            begun.set()
+            over.wait(10.0)
+        return rows(texts)
+
+    model = Small(encode)
+    model.parallel = True
+    async with aclosing(Threaded(model)) as opened, aclosing(opened.aside()) as behind:
+        waiting = asyncio.create_task(behind.embed(["a long answer"]))
+        await asyncio.to_thread(begun.wait, 10.0)
+        await asyncio.wait_for(opened.embed(["a question"]), 10.0)
+        assert not waiting.done()
+        over.set()
+        assert (await waiting).shape == (1, DIMENSION)
+
+
+async def test_a_model_that_is_not_for_two_threads_has_one() -> None:
+    async with aclosing(Threaded(Small())) as opened:
+        assert opened.aside() is opened

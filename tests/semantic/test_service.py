@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -28,6 +29,7 @@ from semantic.protocol import (
     State,
 )
 from semantic.settings import Judge, Terms
+from semantic.space import LONGEST
 from semantic.vector import packed, unit
 from tests.semantic.company import OTHER, SCOPE, Company, company, key
 
@@ -346,6 +348,28 @@ async def test_answers_that_can_be_compared_become_labels(*, answered: str, wron
         (label,) = lesson.labels
         assert (label.wrong, label.key, label.group) == (wrong, key("bird"), "m/en")
         assert here.lessons.groups()["m/en"]["canonical_labels"] == 1
+
+
+async def test_no_question_waits_for_answers_that_are_compared() -> None:
+    """They may be a hundred times as long, and in shadow there is a pair for each would-be hit."""
+    async with company(mode="shadow") as here:
+        await here.learn("which bird sings loudest", "bird")
+        found = await here.ask("which bird sings loudest")
+        here.embedder.busy = asyncio.Event()
+        told = Compare(found, "which bird sings loudest", "answer a wren", "answer some wren")
+        comparing = asyncio.create_task(here.service.answer(told))
+        await here.embedder.begun.wait()
+        near = await asyncio.wait_for(here.ask("which mountain is the tallest"), 5.0)
+        assert not comparing.done()
+        here.embedder.busy.set()
+
+        assert near.tag == here.embedder.tag
+        assert isinstance(await comparing, Lesson)
+
+
+async def test_answers_that_are_too_long_are_not_embedded() -> None:
+    async with company(mode="shadow") as here:
+        assert await here.space.similarity("a" * (LONGEST + 1), "a") is None
 
 
 SYNC, ASYNC = Judge("sync", "http://j/v1", "small"), Judge("async", "http://j/v1", "small")
