@@ -230,8 +230,7 @@ class Meaning:
         await self._attempts.ask("delete", forget, seconds)
 
     async def _served(self, near: Near, text: str, request: str) -> None:
-        telling = partial(self._process.served, near, text, request)
-        await self._attempts.ask("put", telling, _BEHIND)
+        await self._attempts.ask("put", partial(self._process.served, near, text, request), _BEHIND)
 
     async def blame(self, request: str) -> Blamed | None:
         """See `Meanings`."""

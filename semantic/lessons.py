@@ -237,8 +237,7 @@ class Lessons:
 def _pair(scope: bytes, said: bytes, key: bytes = b"") -> bytes:
     """16 bytes for a question, or for a question and an answer."""
     hasher = blake2b(scope, digest_size=16)
-    hasher.update(b"%d:" % len(key) + key)
-    hasher.update(said)
+    hasher.update(b"%d:" % len(key) + key + said)
     return hasher.digest()
 
 

@@ -63,8 +63,7 @@ async def run(settings: Settings, path: Path, tell: int, environ: Mapping[str, s
     memory = Memory(_MOST)
     index = _index(settings, chosen, lambda scope, keys: forgetting.crowded_out(keys))
     behind = chosen.aside()
-    answers = Batcher(behind, limit=_ANSWERS, batch=1, memo=_ANSWERS)
-    space = Space(chosen, Batcher(chosen, limit=_QUEUE), answers, index)
+    space = _space(chosen, behind, index)
     async with _judging(settings) as judge:
         lessons = _lessons(settings, judge, space)
         kept = Kept(settings.state, lessons)
@@ -72,21 +71,25 @@ async def run(settings: Settings, path: Path, tell: int, environ: Mapping[str, s
         lookup = Lookup(settings, memory, space, lessons, time.time)
         forgetting = Forgetting(memory, space, lessons, time.time)
         parts = (settings, memory, space, lookup, lessons, forgetting)
-        service = Service(*parts, time.time)
-        server = Server(path, service.answer)
+        server = Server(path, Service(*parts, time.time).answer)
         await server.start()
         async with asyncio.TaskGroup() as background:
             well = pulse.beat(tell, lambda: space.vectors.flown < pulse.LONGEST)
-            loops = (space.vectors.run(), answers.run(), _swept(forgetting), kept.run(), well)
+            embed = (space.vectors.run(), space.answers.run())
+            loops = (*embed, _swept(forgetting), kept.run(), well)
             tasks = [background.create_task(loop) for loop in loops]
             await over.wait()
             await server.aclose()
             for task in tasks:
                 task.cancel()
         kept.save()
-    await index.aclose()
-    await behind.aclose()
-    await chosen.aclose()
+    for part in (index, behind, chosen):
+        await part.aclose()
+
+
+def _space(chosen: Embedder, behind: Embedder, index: Index) -> Space:
+    answers = Batcher(behind, limit=_ANSWERS, batch=1, memo=_ANSWERS)
+    return Space(chosen, Batcher(chosen, limit=_QUEUE), answers, index)
 
 
 async def _embedder(spec: str, environ: Mapping[str, str]) -> Embedder:
