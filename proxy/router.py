@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from random import Random
 from typing import TYPE_CHECKING, Final
 
@@ -14,17 +13,18 @@ from proxy.core.route import (
     Choice,
     Decision,
     Ring,
-    considered,
     drawn,
     least,
     prefix,
 )
+from proxy.core.workload import NOBODY
+from proxy.diary import Diary
 from proxy.gossip import Gossip
 from proxy.prefill import Prefills
 from proxy.wish import Pick
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from proxy.core.chain import Boundary
     from proxy.core.prefix import Prompt
@@ -115,7 +115,7 @@ class Router:
         self.prefills = Prefills(settings.prefill_tokens, float(settings.prefill_wait))
         self._ring = Ring([(node.name, node.weight) for node in nodes])
         self._chance, self.least = chance or Random().random, least
-        self._decisions: deque[tuple[Decision, Prompt]] = deque(maxlen=settings.decisions)
+        self.diary = Diary(settings.decisions)
         self.reports: Callable[[str, Prompt, int], None] | None = None
         """Takes what nodes say that they had kept: which node, of what, and how many tokens."""
         self.prompted = settings.policy in _PROMPTED
@@ -128,13 +128,12 @@ class Router:
         depths = dict(zip(names, held, strict=True))
         if len(names) == 1:
             return Pick(free[0], "only", prompt, held[0])
-        candidates = [self._candidate(node, depths[node.name]) for node in free]
+        candidates = self._candidates(free, depths)
         choice = self._choice(candidates, prompt)
         node, why = free[choice.at], choice.reason
         if why in ("hit", "cold") and depths[node.name] < max(held):
             why = "spill"  # of those that could not be had, one holds more
-        shown = considered(candidates, choice, prompt)
-        return Pick(node, why, prompt, depths[node.name], shown)
+        return Pick(node, why, prompt, depths[node.name], candidates, choice.costs)
 
     def begin(self, pick: Pick, wish: Wish) -> Route:
         """The call is made: from now on the node will hold the prompt."""
@@ -151,11 +150,10 @@ class Router:
                 prompt.tokens,
                 pick.node.name,
                 pick.reason,
-                pick.considered,
-                prompt.hints.request,
+                request=prompt.hints.request,
             )
-            self._decisions.append((decision, prompt))
-        if pick.considered:
+            self.diary.note(decision, pick, prompt)
+        if pick.candidates:
             self._emit(Routed(pick.node.name, pick.reason))
         return Route(self, pick, decision)
 
@@ -210,19 +208,11 @@ class Router:
         if tell:
             self.gossip.tell(node.name, None)
 
-    def prompt(self, request: str) -> tuple[Prompt, dict[str, int]] | None:
-        """Of a request whose decision is shown, and how many tokens of it each node is thought to
-        hold."""
-        for decision, prompt in reversed(self._decisions):
-            if decision.request == request:
-                names = [node.name for node in self._nodes]
-                depths = self.prefixes.depths(names, prompt.chain)
-                return prompt, dict(zip(names, map(prompt.held, depths), strict=True))
-        return None
-
-    def decisions(self) -> list[Decision]:
-        """The last ones, newest first."""
-        return [decision for decision, _ in reversed(self._decisions)]
+    def held(self, prompt: Prompt) -> dict[str, int]:
+        """Tokens of it that each node is thought to hold."""
+        names = [node.name for node in self._nodes]
+        depths = self.prefixes.depths(names, prompt.chain)
+        return dict(zip(names, map(prompt.held, depths), strict=True))
 
     def _choice(self, candidates: Sequence[Candidate], prompt: Prompt | None) -> Choice:
         match self._settings.policy:
@@ -235,16 +225,21 @@ class Router:
             case _:
                 return least(candidates)
 
-    def _candidate(self, node: Node, depth: int) -> Candidate:
-        away = node.zone != self._zone
-        penalty = self._settings.zone_penalty if away else 0.0
-        now, elsewhere = self.mono(), self.gossip.load(node)
-        strange = node.strangers.now(now)
-        queued = node.queued + elsewhere.queued + strange.queued
-        if self.gossip.whole:
-            queued -= node.progress.computed(now)
-        running = node.running + elsewhere.running + strange.running
-        return Candidate(node.name, depth, max(0.0, queued), running, node.weight, penalty)
+    def _candidates(self, free: Sequence[Node], depths: Mapping[str, int]) -> list[Candidate]:
+        now, whole, away = self.mono(), self.gossip.whole, self._settings.zone_penalty
+        found = []
+        for node in free:
+            elsewhere = self.gossip.load(node)
+            queued, running = node.queued + elsewhere.queued, node.running + elsewhere.running
+            if node.strangers is not NOBODY:
+                strange = node.strangers.now(now)
+                queued, running = queued + strange.queued, running + strange.running
+            if whole and queued > 0:
+                queued = max(0.0, queued - node.progress.computed(now))
+            penalty = 0.0 if node.zone == self._zone else away
+            depth = depths[node.name]
+            found.append(Candidate(node.name, depth, queued, running, node.weight, penalty))
+        return found
 
     def __repr__(self) -> str:
         return f"<Router {self._settings.policy} {self.prefixes!r}>"

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from proxy.core.route import considered
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from proxy.core.prefix import Prompt
-    from proxy.core.route import Considered, Reason
+    from proxy.core.route import Candidate, Considered, Reason
     from proxy.node import Node
 
     Why: TypeAlias = Reason | Literal["only", "failover"]
@@ -41,9 +45,17 @@ class Pick(NamedTuple):
     prompt: Prompt | None = None
     depth: int = 0
     """Boundaries of the prompt that it is thought to hold."""
-    considered: tuple[Considered, ...] = ()
+    candidates: Sequence[Candidate] = ()
+    """All that could have been asked; empty: there was no choice."""
+    costs: Sequence[float] = ()
+    """Of each, in tokens; empty: the policy goes by something else."""
 
     @property
     def cached(self) -> int:
         """Tokens of the prompt that it is thought to hold."""
         return self.prompt.held(self.depth) if self.prompt else 0
+
+    @property
+    def considered(self) -> tuple[Considered, ...]:
+        """The candidates as an operator sees them."""
+        return considered(self.candidates, self.costs, self.prompt)

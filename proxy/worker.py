@@ -164,12 +164,12 @@ class Worker:
         return await self._parts.warmer.demand(asked, node=node, everywhere=everywhere)
 
     def _decisions(self) -> list[dict[str, object]]:
-        return [msgspec.to_builtins(one) for one in self._parts.fleet.router.decisions()]
+        return [msgspec.to_builtins(one) for one in self._parts.fleet.router.diary.decisions()]
 
     def _context(self, request: str) -> dict[str, object] | None:
-        if (found := self._parts.fleet.router.prompt(request)) is None:
+        router = self._parts.fleet.router
+        if (prompt := router.diary.prompt(request)) is None:
             return None
-        prompt, held = found
         layers = tree(prompt)
         return {
             "request": request,
@@ -179,7 +179,7 @@ class Worker:
             ],
             "key": b"".join(one.digest for one in layers).hex(),
             "boundaries": [(one.digest.hex(), one.tokens) for one in prompt.chain],
-            "held": held,
+            "held": router.held(prompt),
         }
 
     def _stats(self) -> dict[str, object]:

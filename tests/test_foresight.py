@@ -99,7 +99,7 @@ async def test_off_nothing_is_learned_and_no_prompt_is_looked_at() -> None:
     made = stage(mode="off")
 
     assert await learned(made) == 0
-    assert made.fleet.router.decisions() == []
+    assert made.fleet.router.diary.decisions() == []
 
 
 async def test_nothing_that_is_warmed_is_stored_served_or_charged() -> None:

@@ -233,7 +233,7 @@ async def test_a_report_that_confirms_leaves_the_rest_as_it_is() -> None:
     seen = [await fleet.ask(long(text)) for text in "baab"]
 
     assert [(why, cached) for _, why, cached in seen] == [("only", n) for n in (0, 0, 2000, 2000)]
-    assert [decision.reported for decision in fleet.router.decisions()] == [1800] * 4
+    assert [decision.reported for decision in fleet.router.diary.decisions()] == [1800] * 4
 
 
 @pytest.mark.parametrize(("coding", "told"), [("", 500), ("gzip", 500), ("dcb", None)])
@@ -247,7 +247,7 @@ async def test_a_stream_tells_too_in_any_coding_that_is_known(
     fleet = depot(2, Answer(pieces, headers=(("content-encoding", coding),) if coding else ()))
     await fleet.ask(long("a"))
 
-    assert fleet.router.decisions()[0].reported == told
+    assert fleet.router.diary.decisions()[0].reported == told
 
 
 @pytest.mark.parametrize("last", [True, False])
@@ -257,7 +257,7 @@ async def test_what_is_said_at_either_end_of_a_long_stream_is_heard(last: bool) 
     fleet = depot(2, Answer((*filling, usage) if last else (usage, *filling)))
     await fleet.ask(long("a"))
 
-    assert fleet.router.decisions()[0].reported == 500
+    assert fleet.router.diary.decisions()[0].reported == 500
 
 
 async def test_what_was_kept_of_several_prompts_says_nothing_of_one() -> None:
@@ -383,7 +383,7 @@ async def test_decisions_tell_every_candidates_cost() -> None:
     fleet = depot(2)
     home, _, _ = await fleet.ask(long("a"))
     await fleet.ask(long("a"), "four")
-    last, first = fleet.router.decisions()
+    last, first = fleet.router.diary.decisions()
     costs = {one.node: one.cost for one in last.considered}
 
     assert costs == {home: 5.0, "ba"["ab".index(home)]: 10_005.0}
@@ -411,12 +411,12 @@ async def test_the_prompt_of_a_decision_is_found_by_its_request() -> None:
     for name in ("req_1", "req_2"):
         answer = await fleet.send(turns(long(name))._replace(hints=Hints(request=name)))
         await answer.aclose()
-    found = fleet.router.prompt("req_1")
+    found = fleet.router.diary.prompt("req_1")
     assert found is not None
 
-    assert found[0].chain == turns(long("req_1")).chain
-    assert sorted(found[1].values()) == [0, 2000]
-    assert fleet.router.prompt("req_3") is None
+    assert found.chain == turns(long("req_1")).chain
+    assert sorted(fleet.router.held(found).values()) == [0, 2000]
+    assert fleet.router.diary.prompt("req_3") is None
 
 
 async def test_decisions_are_bounded() -> None:
@@ -425,7 +425,7 @@ async def test_decisions_are_bounded() -> None:
     for i in range(9):
         await fleet.ask(str(i))
 
-    assert len(fleet.router.decisions()) == 3
+    assert len(fleet.router.diary.decisions()) == 3
 
 
 async def test_news_is_told_once_and_bounded_while_nobody_takes_it() -> None:

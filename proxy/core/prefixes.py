@@ -98,18 +98,20 @@ class Prefixes:
 
     def depths(self, names: Sequence[str], chain: Sequence[Boundary]) -> list[int]:
         """Of each node, how many boundaries of the chain it holds, counted to the deepest one."""
-        bits = [self._held[name].bit for name in names]
-        found, left, owners = [0] * len(bits), sum(bits), self._owners
+        places = {self._held[name].bit: at for at, name in enumerate(names)}
+        found, left, owners = [0] * len(names), sum(places), self._owners
         for depth in range(len(chain), 0, -1):
             digest = chain[depth - 1][0]
             new = owners.get(digest, 0) & left
-            if new:
-                for at, bit in enumerate(bits):
-                    if new & bit and digest in self._held[names[at]].boundaries:
-                        found[at] = depth
-                        left &= ~bit
-                if not left:
-                    break
+            while new:
+                bit = new & -new  # one after the other: most boundaries are held by few nodes
+                new ^= bit
+                at = places[bit]
+                if digest in self._held[names[at]].boundaries:
+                    found[at] = depth
+                    left ^= bit
+            if not left:
+                break
         return found
 
     def put(self, name: str, chain: Sequence[Boundary]) -> None:

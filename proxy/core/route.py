@@ -98,9 +98,11 @@ class Decision(msgspec.Struct):
     """Of the prompt, estimated."""
     node: str
     reason: str
-    considered: tuple[Considered, ...]
+    considered: tuple[Considered, ...] = ()
     request: str = ""
     """The id of the request that it was made for."""
+    answer: str = ""
+    """The id that the node gave its answer, which is what the client sees; empty: none."""
     reported: int | None = None
     """Tokens that the node says it had kept, in the measure of `tokens`; None: it did not say."""
 
@@ -208,10 +210,9 @@ def _score(key: bytes, one: Candidate) -> bytes:
 
 
 def considered(
-    candidates: Sequence[Candidate], choice: Choice, prompt: Prompt | None
+    candidates: Sequence[Candidate], costs: Sequence[float], prompt: Prompt | None
 ) -> tuple[Considered, ...]:
-    """The candidates as an operator sees them."""
-    costs = choice.costs or (None,) * len(candidates)
+    """The candidates as an operator sees them. `costs`: empty where the policy has none."""
     return tuple(
         Considered(
             one.name,
@@ -220,5 +221,5 @@ def considered(
             round(one.queued),
             one.running,
         )
-        for one, cost in zip(candidates, costs, strict=True)
+        for one, cost in zip(candidates, costs or (None,) * len(candidates), strict=True)
     )

@@ -3,9 +3,12 @@ boundaries.
 
     python -m tests.bench.route_cost [--nodes N] [--boundaries N]
 
-In microseconds of this process; a miss before a single node pays none of it. Of decisions it is the
-median of repeated runs. Of prompts it is the least, besides their parsing: of one that begins like
-no other, and of the same conversation's next turn, two messages later. Exit code 1: a decision took
+In microseconds of this process; a miss before a single node pays none of it. A decision is all that
+happens between a prompt and its call: which nodes are well, what each holds and has to do, the
+choice, and the note that is kept of it. It is the median of repeated runs, over nodes that all have
+calls of this gateway and of others: cold, the prompt is new to all of them; warm, each holds
+another part of it. Of prompts it is the least, besides their parsing: of one that begins like no
+other, and of the same conversation's next turn, two messages later. Exit code 1: a decision took
 200 us or more, or a prompt more than its target.
 """
 
@@ -20,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from proxy.config import Config
+from proxy.config import Breaker, Config, Overload, Routing
 from proxy.conversations import Conversations
 from proxy.core import canonical
 from proxy.core.chain import Boundary
@@ -28,14 +31,19 @@ from proxy.core.controls import Controls
 from proxy.core.endpoint import Endpoint
 from proxy.core.entry import Tenant
 from proxy.core.prefix import Prompt, prompt
-from proxy.core.prefixes import Prefixes
 from proxy.core.request import Request
-from proxy.core.route import Candidate, prefix
+from proxy.core.route import Load
 from proxy.core.rules import rules
+from proxy.gate import Gate
+from proxy.node import Node
+from proxy.router import Router
+from proxy.wish import Wish
+from tests.fakes import FakeClock, FakeUpstream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from proxy.core.events import Event
     from proxy.core.rules import Rules
 
 _TARGETS = {
@@ -103,14 +111,39 @@ def resident() -> int:
         return int(held.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def filled(nodes: list[str], boundaries: int) -> tuple[Prefixes, int]:
-    """All nodes with as many as they may have, and what that takes."""
-    before, table = resident(), Prefixes(nodes, entries=boundaries, capacity=1e12)
-    for _ in range(boundaries // 8 // len(nodes) + 1):
-        for name in nodes:
-            chain = [Boundary(os.urandom(16), 512 * depth) for depth in range(1, 9)]
-            table.put(name, chain)
-    return table, resident() - before
+def fleet(number: int, boundaries: int) -> tuple[Router, Gate]:
+    """Nodes that have calls of this gateway's and of others', and hold so many boundaries."""
+    clock, settings = FakeClock(), Routing(table_entries=boundaries)
+    nodes = [Node(f"node-{at}", FakeUpstream()) for at in range(number)]
+    router = Router(nodes, clock, ignored, settings=settings)
+    for _ in range(boundaries // 8 // number + 1):
+        for node in nodes:
+            chain = [Boundary(os.urandom(16), 64 * depth) for depth in range(1, 9)]
+            router.prefixes.put(node.name, chain)
+    for node in nodes:
+        node.running, node.queued = 2, 100.0
+        node.progress.sent(100, clock.mono())
+        node.progress.took(10_000, 1.0)
+    told = {node.name: Load(5000.0, 3) for node in nodes}
+    router.gossip.hear_loads([told, told])
+    gate = Gate(nodes, clock, ignored, breaker=Breaker(), overload=Overload(), router=router)
+    return router, gate
+
+
+def ignored(event: Event) -> None:
+    """Nobody counts here."""
+
+
+def decision(gate: Gate, asked: Prompt) -> float:
+    """The median of many, each given up again before the next."""
+    wish = Wish(gate._nodes, "m", b"", sticky=False, prompt=asked)
+
+    def decide() -> None:
+        place = gate.enter_now(wish)
+        assert place is not None
+        place.leave()
+
+    return micros(decide)
 
 
 def main() -> int:
@@ -127,21 +160,18 @@ def main() -> int:
     ):
         told[name], following = chain(messages, size, asked, known)
         print(f"{name:28} {told[name]:4.0f} us, the next turn {following:4.0f}")
-    names = [f"node-{at}" for at in range(args.nodes)]
-    table, held = filled(names, args.boundaries)
+    before = resident()
+    router, gate = fleet(args.nodes, args.boundaries)
+    held = resident() - before
     long = prompt(body(turns(40, 2000)), asked, known)
     assert long is not None
-
-    def decide(long: Prompt = long) -> object:
-        depths = table.depths(names, long.chain)
-        return prefix([Candidate(n, d) for n, d in zip(names, depths, strict=True)], long)
-
-    cold = micros(decide)
-    table.put(names[3], long.chain)
-    warm = micros(decide)
+    cold = decision(gate, long)
+    for at, node in enumerate(gate._nodes):
+        router.prefixes.put(node.name, long.chain[: at % len(long.chain)])
+    warm = decision(gate, long)
     told["decision"] = max(cold, warm)
     print(f"decision, {args.nodes} nodes          cold {cold:.0f} us, warm {warm:.0f} us")
-    print(f"{table!r}: {held / 1e6:.0f} MB")
+    print(f"{router.prefixes!r}: {held / 1e6:.0f} MB")
     missed = [name for name, most in _TARGETS.items() if told[name] > most]
     print("missed: " + ", ".join(missed) if missed else "all targets met")
     return 1 if missed else 0
