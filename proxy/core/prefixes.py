@@ -6,10 +6,10 @@ Soft state: a wrong entry costs a prefill, never an answer.
 from __future__ import annotations
 
 from collections import OrderedDict
-from math import gcd
+from math import inf
 from typing import TYPE_CHECKING, Final
 
-from proxy.core.chain import MOST
+from proxy.core.capacity import Capacity
 from proxy.core.restart import Restarts
 
 if TYPE_CHECKING:
@@ -19,19 +19,8 @@ if TYPE_CHECKING:
 
 CAPACITY: Final = 2_000_000
 """Tokens that a node is first taken to keep. Rather too many: too few costs far more."""
-_LEAST: Final = 16_384
-_MOST: Final = 1_000_000_000
-"""Tokens; corrections leave a node's capacity between these, or where it was set beyond them."""
-_STEP: Final = 0.1
-"""By which a node's capacity is corrected each time it kept less, or more, than was thought. The
-first guess is off by much, and what is far too large costs the slowest answers."""
 _SLACK: Final = 256
-"""Tokens by which a report may differ from what was thought; or a block, if that is more: engines
-keep whole ones."""
-_MEASURED: Final = 1 << 20
-"""Tokens of prompts by which our count of tokens is held against a node's; older ones fade."""
-_UNLIKE: Final = 16.0
-"""By this factor the two may differ, at most."""
+"""Tokens beyond the next boundary from which on it was there: not a part of it alone."""
 _AT_ONCE: Final = 1024
 """Boundaries of a forgotten node that are cleared with each prompt: more than any prompt adds."""
 
@@ -39,42 +28,24 @@ _AT_ONCE: Final = 1024
 class Held:
     """What one node keeps: boundaries, the ones used longest ago dropped first."""
 
-    __slots__ = (
-        "bit",
-        "boundaries",
-        "capacity",
-        "counted",
-        "estimated",
-        "grain",
-        "restarts",
-        "room",
-        "tokens",
-    )
+    __slots__ = ("bit", "boundaries", "capacity", "restarts", "tokens", "until")
 
-    def __init__(self, capacity: float, bit: int) -> None:
-        self.bit = bit
+    def __init__(self, capacity: Capacity, bit: int) -> None:
+        self.bit, self.capacity = bit, capacity
         self.boundaries: OrderedDict[bytes, int] = OrderedDict()
         """Tokens since the boundary before, by digest; oldest first."""
+        self.until: dict[bytes, float] = {}
+        """When those are forgotten that are only kept for a time."""
         self.tokens = 0
-        self.capacity = capacity
         self.restarts = Restarts()
-        self.room = 0
-        """Tokens that it has room for, by its own count; 0: it does not say."""
-        self.grain = 0
-        """Of what it said that it had kept, the common divisor: soon the size of its blocks."""
-        self.estimated = self.counted = 1.0
-        """The same prompts in our tokens, and in its own."""
 
-    @property
-    def most(self) -> float:
-        """Its room in our tokens; 0: unknown."""
-        ratio = self.estimated / self.counted
-        return self.room * min(_UNLIKE, max(1 / _UNLIKE, ratio))
+    def holds(self, digest: bytes, now: float) -> bool:
+        """Whether it keeps that boundary still."""
+        return digest in self.boundaries and (not self.until or self.lasts(digest) > now)
 
-    @property
-    def part(self) -> float:
-        """Of its room, what is ours: reports take off what others keep there, and its answers."""
-        return min(1.0, self.capacity / self.most) if self.room else 1.0
+    def lasts(self, digest: bytes) -> float:
+        """Until when it keeps it; infinite: until it is driven out."""
+        return self.until.get(digest, inf)
 
 
 class Prefixes:
@@ -88,16 +59,20 @@ class Prefixes:
     ) -> None:
         """`entries`: boundaries known of all nodes together. `capacity`: tokens. `adapts`: whether
         reports correct it."""
-        self._held = {name: Held(capacity, 1 << at) for at, name in enumerate(nodes)}
+        self._held = {
+            name: Held(Capacity(capacity, adapts=adapts), 1 << at) for at, name in enumerate(nodes)
+        }
         self._owners: dict[bytes, int] = {}
         """By boundary, the bits of the nodes that hold it: one look-up, however many nodes."""
         self._entries = max(1, entries // max(1, len(self._held)))
-        self._adapts = adapts
         self._gone: list[tuple[Held, OrderedDict[bytes, int]]] = []
         """What forgotten nodes held and is not yet out of `owners`: it is cleared bit by bit."""
 
-    def depths(self, names: Sequence[str], chain: Sequence[Boundary]) -> list[int]:
-        """Of each node, how many boundaries of the chain it holds, counted to the deepest one."""
+    def depths(
+        self, names: Sequence[str], chain: Sequence[Boundary], now: float = -inf
+    ) -> list[int]:
+        """Of each node, how many boundaries of the chain it holds, counted to the deepest one.
+        `now`: by the clock of what is put until a time."""
         places = {self._held[name].bit: at for at, name in enumerate(names)}
         found, left, owners = [0] * len(names), sum(places), self._owners
         for depth in range(len(chain), 0, -1):
@@ -107,15 +82,15 @@ class Prefixes:
                 bit = new & -new  # one after the other: most boundaries are held by few nodes
                 new ^= bit
                 at = places[bit]
-                if digest in self._held[names[at]].boundaries:
+                if self._held[names[at]].holds(digest, now):
                     found[at] = depth
                     left ^= bit
             if not left:
                 break
         return found
 
-    def put(self, name: str, chain: Sequence[Boundary]) -> None:
-        """The node computes this prompt, and will keep it."""
+    def put(self, name: str, chain: Sequence[Boundary], until: float = inf) -> None:
+        """The node computes this prompt, and will keep it, for that time at most."""
         held, known, owners = self._held[name], self._held[name].boundaries, self._owners
         # Deepest first, so that what is dropped first is the tail of the chain used longest ago,
         # as engines do it.
@@ -128,8 +103,14 @@ class Prefixes:
                 known[digest] = size
                 held.tokens += size
                 owners[digest] = owners.get(digest, 0) | held.bit
+            if until < inf:
+                held.until[digest] = until
         self._trim(held)
         self._clear()
+
+    def lasts(self, name: str, digest: bytes) -> float:
+        """Until when the node keeps that boundary; infinite: until it is driven out."""
+        return self._held[name].lasts(digest)
 
     def report(
         self, name: str, chain: Sequence[Boundary], expected: int, cached: float, counted: int = 0
@@ -138,27 +119,28 @@ class Prefixes:
         `expected` boundaries were thought to be there when it was asked. `counted`: tokens of the
         prompt as the node counts them; 0: it does not say. Whether that proves that it began anew,
         with this prompt."""
-        held, restarts, slack = self._held[name], self._held[name].restarts, float(_SLACK)
+        held, restarts = self._held[name], self._held[name].restarts
+        capacity, whole = held.capacity, chain[-1].tokens
         restarts.tells = True
         if counted:
-            self._measure(held, chain[-1].tokens, min(counted, MOST), cached)
-            slack = max(slack, held.grain / counted * chain[-1].tokens)
-        tokens = cached * chain[-1].tokens
+            capacity.measure(whole, counted, cached)
+        slack, tokens = capacity.slack(whole, counted), cached * whole
         thought = chain[expected - 1].tokens if expected else 0
         if tokens >= thought - slack:
             if thought > slack:
                 restarts.kept()
             # Up to the next boundary more is no surprise: what another prompt has in common with
             # this one ends where it likes. That boundary itself was thought to be gone.
-            if expected < len(chain):
-                least = min(chain[expected].tokens + _SLACK, chain[-1].tokens)
-                if tokens >= least:
-                    self._correct(held, 1 + _STEP)
+            if expected < len(chain) and tokens >= min(chain[expected].tokens + _SLACK, whole):
+                capacity.larger()
             return False
-        self._correct(held, 1 - _STEP)
+        if not restarts.lost:
+            capacity.confirmed()
+        capacity.smaller()
         if not restarts.missed(everything=tokens < 1):
+            self._trim(held)
             return False
-        self._correct(held, (1 - _STEP) ** -restarts.lost)  # it was not for want of room
+        capacity.restored()
         self.forget(name)
         self.put(name, chain)
         return True
@@ -167,11 +149,8 @@ class Prefixes:
         """The node has room for so many tokens, by its own count, which is known from the blocks
         that it stores and removes: from now on reports correct its capacity below that only."""
         held = self._held[name]
-        if self._adapts and tokens > 0 and tokens != held.room:
-            part = held.part
-            held.room = tokens
-            held.capacity = held.most * part
-            self._trim(held)
+        held.capacity.told(tokens)
+        self._trim(held)
 
     def epoch(self, name: str) -> int:
         """Counts the lives of the node's cache."""
@@ -191,35 +170,18 @@ class Prefixes:
         held = self._held[name]
         if held.boundaries:
             self._gone.append((held, held.boundaries))
-            held.boundaries = OrderedDict()
+            held.boundaries, held.until = OrderedDict(), {}
         held.tokens = 0
         held.restarts.begin()
 
     def stats(self, name: str) -> tuple[int, int, float, int]:
         """Boundaries, their tokens, the capacity in tokens, and the epoch."""
         held = self._held[name]
-        return len(held.boundaries), held.tokens, held.capacity, held.restarts.number
-
-    def _correct(self, held: Held, factor: float) -> None:
-        if self._adapts:
-            least = min(_LEAST, held.capacity)
-            most = held.most or max(_MOST, held.capacity)
-            held.capacity = min(most, max(least, held.capacity * factor))
-            self._trim(held)
-
-    def _measure(self, held: Held, estimated: int, counted: int, cached: float) -> None:
-        part = held.part
-        held.grain = gcd(held.grain, round(cached * counted))
-        held.estimated += estimated
-        held.counted += counted
-        if held.counted > _MEASURED:
-            held.estimated, held.counted = held.estimated / 2, held.counted / 2
-        if held.room:
-            held.capacity = held.most * part
+        return len(held.boundaries), held.tokens, held.capacity.tokens, held.restarts.number
 
     def _trim(self, held: Held) -> None:
         known = held.boundaries
-        while known and (held.tokens > held.capacity or len(known) > self._entries):
+        while known and (held.tokens > held.capacity.tokens or len(known) > self._entries):
             self._drop(held)
 
     def _clear(self) -> None:
@@ -236,6 +198,7 @@ class Prefixes:
 
     def _drop(self, held: Held) -> None:
         digest, tokens = held.boundaries.popitem(last=False)
+        held.until.pop(digest, None)
         held.tokens -= tokens
         self._disown(held, digest)
 
