@@ -12,7 +12,7 @@ from proxy.ports import UpstreamError
 
 if TYPE_CHECKING:
     from proxy.core.message import Head
-    from proxy.gate import Place
+    from proxy.place import Place
     from proxy.ports import Clock, Emit, UpstreamResponse
 
 _OVERLOADED: Final = frozenset((503, 529))

@@ -12,7 +12,7 @@ from proxy.core.budget import Budget
 from proxy.core.errors import UNWELL
 from proxy.core.events import Retried, UpstreamFailed
 from proxy.core.resting import pause
-from proxy.gate import Gate, Place
+from proxy.gate import Gate
 from proxy.ports import UpstreamError
 from proxy.router import Router
 from proxy.wish import Wish
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from proxy.core.message import Call
     from proxy.core.prefix import Prompt
     from proxy.node import Node
+    from proxy.place import Place
     from proxy.ports import Clock, Emit, UpstreamResponse
 
 _UNSEEN: Final = frozenset(("connect",))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from proxy.core.breaker import Breakers
 from proxy.core.events import BreakerMoved, NodeMeasured, Shed
 from proxy.core.resting import Resting
+from proxy.place import Place
 from proxy.ports import UpstreamError
 from proxy.router import Router
 from proxy.waiting import Waiting
@@ -21,53 +22,10 @@ if TYPE_CHECKING:
     from proxy.core.events import BreakerState
     from proxy.node import Node
     from proxy.ports import Clock, Emit
-    from proxy.router import Route
     from proxy.wish import Pick
 
 _LATELY: Final = 5.0
 """Seconds for which the fleet counts as saturated after it shed a request."""
-
-
-class Place:
-    """The right to make one call to a node; given back once."""
-
-    def __init__(self, gate: Gate, node: Node, wish: Wish, call: Pass | None, route: Route) -> None:
-        self.node = node
-        self.route = route
-        self.elsewhere = partial(gate.elsewhere, wish, node)
-        """Whether another node that is well could answer such a call."""
-        self._gate, self._wish = gate, wish
-        self._call = call
-        self._trial = node.health.begin()
-        self._open = True
-
-    def judge(self, verdict: Verdict, seconds: float) -> None:
-        """What the call says of the node; only the first time counts. `seconds`: to its first byte,
-        or waited for it."""
-        self.node.health.end(self._trial, verdict)
-        if self._call is not None and self._wish.model is not None:
-            self._gate.judged(self.node, self._wish.model, self._call, verdict, seconds)
-
-    def flows(self, media: str, seconds: float) -> None:
-        """A good answer began to arrive, after so many seconds: that is enough for a trial."""
-        self.node.health.end(self._trial, "success")
-        self._gate.flows(self.node, self._call, f"{self._wish.model} {media}", seconds)
-
-    def refused(self) -> None:
-        """The node has more calls than it can take."""
-        self._gate.refused(self.node)
-
-    def rest(self, seconds: float) -> None:
-        """The node asked this call's sender to leave it alone for so long."""
-        self._gate.rest(self.node, self._wish, seconds)
-
-    def leave(self) -> None:
-        """The call is over. What was not judged says nothing of the node."""
-        if self._open:
-            self._open = False
-            self.route.computed()
-            self.judge("neither", 0.0)
-            self._gate.left(self.node)
 
 
 class Gate:
@@ -128,15 +86,16 @@ class Gate:
 
     def passable(self, wish: Wish) -> bool:
         """Whether a place is free, or will be if it is waited for."""
-        return self._barred(wish) == 0
+        if self._barred(wish) > 0:
+            return False
+        return self.hopeful(wish) or bool(self._well(self._able(wish), wish))
 
     def hopeful(self, wish: Wish) -> bool:
         """Whether one of the nodes is well, as far as probes and breakers tell."""
         return any(node.health.state != "out" for node in self._able(wish))
 
     def elsewhere(self, wish: Wish, node: Node) -> bool:
-        able = [one for one in self._nodes if one is not node and one.serves(wish.model)]
-        return self.hopeful(wish._replace(nodes=tuple(able)))
+        return self.hopeful(self._pool(wish).without(node))
 
     def rest(self, node: Node, wish: Wish, seconds: float) -> None:
         """The node asked the sender to leave it alone for so long."""
@@ -182,16 +141,26 @@ class Gate:
     def _chosen(self, wish: Wish) -> Pick | None:
         """The node that this call would be given a place at now."""
         able, mono = self._able(wish), self._clock.mono()
-        if wish.sticky:
-            able = able[:1]  # what it is about lies there, whatever the probes say
-        # Where most are out, it is rather the probes that fail.
-        well = [node for node in able if node.health.takes]
-        able = well if 2 * len(well) >= len(able) else able
+        # What a sticky call is about lies there, whatever the probes say.
+        able = able[:1] if wish.sticky else self._well(able, wish)
         if len(able) > 1:
             resting = self._resting.rests
             able = [node for node in able if not resting(*wish.scope(node), mono)] or able
         free = [node for node in able if node.free]
         return self._router.pick(free, wish) if free else None
+
+    def _pool(self, wish: Wish) -> Wish:
+        """For any node that serves its model, the ones that were tried among them."""
+        return wish._replace(nodes=tuple([one for one in self._nodes if one.serves(wish.model)]))
+
+    def _well(self, able: list[Node], wish: Wish) -> list[Node]:
+        """Those that take calls, however few of them are left to try. Where most of all are out, it
+        is rather the probes that fail."""
+        well = [node for node in able if node.health.takes]
+        if len(well) == len(able):
+            return able
+        pool = self._able(self._pool(wish))
+        return well if 2 * sum(node.health.takes for node in pool) >= len(pool) else able
 
     def _able(self, wish: Wish) -> list[Node]:
         """Those that no breaker bars."""

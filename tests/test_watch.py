@@ -260,6 +260,56 @@ async def test_where_most_are_silent_it_is_rather_the_probes() -> None:
     assert await them.ask() == "a"
 
 
+def never() -> FakeUpstream:
+    """A node that is out, and must not be asked."""
+    return FakeUpstream(UpstreamError("never", "connect", "nobody listens"))
+
+
+async def test_where_half_are_out_the_next_attempt_is_at_one_that_is_well() -> None:
+    """However few are left to try: a half of all, not of those."""
+    broken = FakeUpstream(UpstreamError("c", "cut", "it broke off"))
+    for third, fourth in ((broken, FakeUpstream(OK)), (FakeUpstream(OK), broken)):
+        them = Ward(never(), never(), third, fourth)
+        them.alive.update(a=False, b=False)
+        await them.look(2)
+
+        for _ in range(8):
+            assert await them.ask() in "cd"
+
+
+@pytest.mark.parametrize("trouble", [Answer((b"no",), status=503), "cut", "protocol"])
+async def test_what_the_last_node_that_is_well_says_is_not_given_up_for_one_that_is_out(
+    trouble: Answer | str,
+) -> None:
+    said = UpstreamError("b", trouble, "it") if isinstance(trouble, str) else trouble
+    dead = never()
+    them = Ward(dead, FakeUpstream(said))
+    them.alive["a"] = False
+    await them.look(2)
+
+    assert await them.ask() == ("b" if isinstance(trouble, Answer) else trouble)
+    assert dead.calls == []
+
+
+async def test_a_node_on_trial_is_waited_for_by_who_has_no_other() -> None:
+    door = asyncio.Event()
+    them = Ward(
+        FakeUpstream(Answer((b"ok",), door=door), OK),
+        FakeUpstream(UpstreamError("b", "cut", "it broke off")),
+    )
+    them.alive["a"] = False
+    await them.look(2)
+    them.alive["a"] = True
+    await them.look()
+    trial = asyncio.create_task(them.ask(sticky=False))
+    await settle()
+    other = asyncio.create_task(them.ask())
+    await settle()
+    door.set()
+
+    assert sorted([await trial, await other]) == ["a", "a"]
+
+
 @pytest.mark.parametrize("size", [1, 2, 3])
 async def test_where_no_other_node_is_well_it_is_waited_for(size: int) -> None:
     """A health check that fails at all of them, or at the only one, says nothing of a long
