@@ -291,8 +291,8 @@ class Routing(_Table, frozen=True):
     policy: Literal["prefix", "ring", "least", "random"] = "prefix"
     """prefix: the one with the least to compute; ring: consistent hashing; least: the one with the
     fewest running requests."""
-    miss_weight: Annotated[float, msgspec.Meta(ge=0.0)] = 4.0
-    """What a miss costs others, as a multiple of what it costs itself; higher: more loyal."""
+    miss_weight: Annotated[float, msgspec.Meta(ge=0.0)] = 2.0
+    """What a miss costs others, beside what it costs itself; twice that while nodes are busy."""
     zone_penalty: Annotated[float, msgspec.Meta(ge=0.0)] = 20_000.0
     """Tokens that a node of another zone has to be better by."""
     prefill_tokens: Annotated[int, msgspec.Meta(ge=0)] = 2048

@@ -15,6 +15,7 @@ from proxy.core.events import EngineAsked, EngineLoaded
 from proxy.core.route import Load
 from proxy.node import Node
 from proxy.router import Router
+from proxy.wish import Wish
 from tests.core.test_workload import LLAMA, SGLANG, VLLM
 from tests.fakes import FakeClock, FakeUpstream, settle
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from proxy.core.events import Event
+    from proxy.core.route import Candidate
 
 E = TypeVar("E")
 
@@ -85,6 +87,11 @@ class Desk:
         table = Upstream(name="a", url=f"http://127.0.0.1:{port}/v1", metrics=path)
         pairs = [(table, self.nodes[0])]
         self.loads = Loads(pairs, self.router, self.clock, emit, lambda: 0.5)
+
+    def candidate(self, at: int) -> Candidate:
+        """As which one of the nodes stands for a choice."""
+        wish = Wish(tuple(self.nodes), "m", b"", sticky=False)
+        return self.router.pick(self.nodes, wish).candidates[at]
 
     async def next(self) -> str:
         """What came of the next time that it is asked."""
@@ -161,10 +168,10 @@ async def test_what_the_gateways_sent_there_is_not_counted_twice() -> None:
 
 async def test_a_node_that_others_load_gets_less() -> None:
     async with asking() as (_, desk):
-        before = desk.router._candidate(desk.nodes[0], 0)
+        before = desk.candidate(0)
         await desk.next()
-        after = desk.router._candidate(desk.nodes[0], 0)
-        other = desk.router._candidate(desk.nodes[1], 0)
+        after = desk.candidate(0)
+        other = desk.candidate(1)
 
     assert (before.queued, before.running) == (other.queued, other.running) == (0, 0)
     assert (after.queued, after.running) == (3 * 2048 + 8 * 256, 11)

@@ -138,9 +138,9 @@ async def test_what_is_yet_to_be_computed_there_is_weighed() -> None:
     fleet = depot(2)
     home, _, _ = await fleet.ask(long("a"))
     at = "ab".index(home)
-    fleet.nodes[at].queued = 10_500.0
+    fleet.nodes[at].queued = 6500.0
     spilled = await fleet.ask(long("a"), "x")
-    fleet.nodes[at].queued = 9500.0
+    fleet.nodes[at].queued = 5500.0
     stayed = await fleet.ask(long("a"), long("y"))
 
     assert spilled[:2] == ("ab"[1 - at], "spill")
@@ -386,7 +386,7 @@ async def test_decisions_tell_every_candidates_cost() -> None:
     last, first = fleet.router.diary.decisions()
     costs = {one.node: one.cost for one in last.considered}
 
-    assert costs == {home: 5.0, "ba"["ab".index(home)]: 10_005.0}
+    assert costs == {home: 3.0, "ba"["ab".index(home)]: 6003.0}
     assert (first.reason, last.reason, last.node, last.tokens) == ("cold", "hit", home, 2001)
     assert (first.model, len(first.prefix)) == ("m", 8)
     assert first.prefix == last.prefix

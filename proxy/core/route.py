@@ -1,12 +1,13 @@
 """Which node is asked: one pure choice out of candidates, by policy.
 
 The default charges each candidate the work that waits there and the work that this prompt would
-add: `queued + (1 + a) * uncached`, both in tokens. It was chosen by replay (tests/bench/route_sim).
+add: `queued + (1 + a) * uncached`, both in tokens; `a` is doubled while all have much to do. That
+was chosen by replay (tests/bench/route_sim).
 """
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, fsum
 from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -27,8 +28,11 @@ Reason: TypeAlias = Literal["hit", "spill", "cold", "ring", "least", "random"]
 """hit: the node holds as much of the prompt as any; spill: another holds more, and has more to do;
 cold: none holds anything."""
 
-A: Final = 4.0
+A: Final = 2.0
 """What a miss costs those who wait behind it and those whose prefixes it drives out."""
+BUSY: Final = 8192.0
+"""Tokens; where more wait at the mean node, a miss is twice as dear: more wait behind it, and with
+so many prompts on their way more is driven out."""
 _TIE: Final = 256.0
 """Tokens; costs that differ by less are equal: a node computes so many while its load is told."""
 _LOAD: Final = 1.25
@@ -120,6 +124,8 @@ class Choice(NamedTuple):
 def prefix(candidates: Sequence[Candidate], prompt: Prompt, a: float = A) -> Choice:
     """The least cost; equal ones by what they hold, then by rendezvous hashing."""
     costs, held, total = [], [], prompt.tokens
+    if fsum([one.queued / one.weight for one in candidates]) > BUSY * len(candidates):
+        a *= 2
     for one in candidates:
         kept = prompt.held(one.depth)
         held.append(kept)

@@ -76,7 +76,7 @@ def test_a_node_costs_what_waits_there_and_what_the_prompt_adds(
 
 @pytest.mark.parametrize(
     ("queued", "costs", "node", "reason"),
-    [(3000, (4000.0, 5000.0), "a", "hit"), (5000, (6000.0, 5000.0), "b", "spill")],
+    [(2000, (2600.0, 3000.0), "a", "hit"), (3000, (3600.0, 3000.0), "b", "spill")],
 )
 def test_the_example_in_the_manual_is_right(
     queued: int, costs: tuple[float, float], node: str, reason: str
@@ -88,8 +88,28 @@ def test_the_example_in_the_manual_is_right(
     assert (choice.costs, chosen(choice, both), choice.reason) == (costs, node, reason)
 
 
-def test_a_miss_costs_five_times_its_tokens_unless_told_otherwise() -> None:
-    assert prefix([Candidate("n")], PROMPT) == Choice(0, "cold", (50_000.0,))
+def test_a_miss_costs_three_times_its_tokens_unless_told_otherwise() -> None:
+    assert prefix([Candidate("n")], PROMPT) == Choice(0, "cold", (30_000.0,))
+
+
+@pytest.mark.parametrize(
+    ("queued", "weight", "a"),
+    [
+        ((8192, 8192), 1.0, 2.0),
+        ((8192, 8193), 1.0, 4.0),
+        ((0, 16_385), 1.0, 4.0),
+        ((100_000, 0), 1.0, 4.0),
+        ((16_384, 16_384), 2.0, 2.0),
+        ((5000, 5000), 0.5, 4.0),
+    ],
+)
+def test_a_miss_is_twice_as_dear_while_much_waits_at_the_mean_node(
+    queued: tuple[int, int], weight: float, a: float
+) -> None:
+    candidates = [Candidate(f"n{one}", 0, one, weight=weight) for one in queued]
+    costs = prefix(candidates, PROMPT, 2.0).costs
+
+    assert costs == tuple([(one + (1 + a) * 10_000) / weight for one in queued])
 
 
 @given(candidate_lists)
@@ -119,8 +139,8 @@ def test_the_order_of_candidates_does_not_count(candidates: list[Candidate], cha
         ([Candidate("a"), Candidate("b", depth=1)], 1, "hit"),
         ([Candidate("a", depth=1), Candidate("b", depth=3)], 1, "hit"),
         ([Candidate("a", depth=3), Candidate("b", depth=3, queued=257)], 0, "hit"),
-        ([Candidate("a"), Candidate("b", depth=3, queued=40_000)], 0, "spill"),
-        ([Candidate("a", depth=1), Candidate("b", depth=3, queued=40_000)], 0, "spill"),
+        ([Candidate("a"), Candidate("b", depth=3, queued=60_000)], 0, "spill"),
+        ([Candidate("a", depth=1), Candidate("b", depth=3, queued=60_000)], 0, "spill"),
         # Costs within the tolerance: the deeper one, though it costs more.
         ([Candidate("a", depth=1), Candidate("b", depth=2, queued=6256)], 1, "hit"),
         ([Candidate("a", depth=1), Candidate("b", depth=2, queued=6257)], 0, "spill"),
