@@ -54,14 +54,20 @@ class Answering:
         self._next: bytes | None = None
         self._edges = _edges(self.head) if place.route.routed else None
         """None: nobody asks what they say of usage."""
+        place.route.answered(self.head.get("x-request-id") or "")
         self._unwell(self.head.status)
         place.node.outstanding.begun(self._freeze, place.elsewhere)
 
     def begins(self, begun: bytes | None, *, stream: bool) -> None:
         """`begun`: its first bytes, where they are here. `stream`: it comes token by token."""
         self._stream, self._next = stream, begun
-        if begun is not None:
-            self._begun()
+        if begun is None:
+            return
+        self._begun()
+        if self._edges is not None:
+            self._edges.feed(begun)
+            if self.head.status < 400 and (told := self._edges.counts()) is not None:
+                self.why = self.why._replace(reported=self._place.route.measured(*told))
 
     @property
     def seconds(self) -> float:
@@ -76,6 +82,8 @@ class Answering:
         if chunk is None:
             try:
                 chunk = await self._chunks.__anext__()
+                if self._edges is not None:
+                    self._edges.feed(chunk)
             except StopAsyncIteration:
                 self._ended()
                 raise
@@ -84,8 +92,6 @@ class Answering:
         self._place.node.outstanding.heard += 1
         if self._first is None:
             self._begun()
-        if self._edges is not None:
-            self._edges.feed(chunk)
         return chunk
 
     async def aclose(self) -> None:

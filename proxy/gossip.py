@@ -36,6 +36,11 @@ class Gossip:
         self._news: deque[News] | None = None
         """What they have not been told; None: nobody listens."""
 
+    @property
+    def island(self) -> bool:
+        """Whether there are other gateways that cannot be heard."""
+        return self._news is not None and not self.whole
+
     def share(self) -> None:
         """From now on somebody takes what is `told`."""
         self._news = deque(maxlen=_NEWS)

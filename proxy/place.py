@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from proxy.core.breaker import Pass, Verdict
     from proxy.gate import Gate
+    from proxy.journey import Route
     from proxy.node import Node
-    from proxy.router import Route
     from proxy.wish import Wish
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from proxy.config import Routing
 from proxy.core.events import NodeVoid, PrefixReported, Routed
@@ -20,6 +20,7 @@ from proxy.core.route import (
 from proxy.core.workload import NOBODY
 from proxy.diary import Diary
 from proxy.gossip import Gossip
+from proxy.journey import Route
 from proxy.prefill import Prefills
 from proxy.wish import Pick
 
@@ -30,63 +31,10 @@ if TYPE_CHECKING:
     from proxy.core.prefix import Prompt
     from proxy.node import Node
     from proxy.ports import Clock, Emit
-    from proxy.wish import Wish
+    from proxy.wish import Why, Wish
 
 _PROMPTED: Final = frozenset(("prefix", "ring"))
 """Policies that go by the prompt."""
-
-
-class Route:
-    """A call on its way to a node: what it has to compute counts as its load until its first
-    byte."""
-
-    def __init__(self, router: Router, pick: Pick, decision: Decision | None) -> None:
-        self.reason = pick.reason
-        self._router, self._pick, self._decision = router, pick, decision
-        total = 0 if pick.prompt is None else pick.prompt.tokens
-        self.cached = pick.cached
-        """Tokens of the prompt that the node is thought to hold."""
-        self.routed = pick.prompt is not None
-        """Whether what the node reports is of use."""
-        self._queued = total - self.cached
-        pick.node.queued += self._queued
-        self.ahead = pick.node.queued + router.gossip.load(pick.node).queued
-        """Tokens that the node has to compute before it can answer, these among them."""
-        self._call = pick.node.progress.sent(self._queued, router.mono())
-        self._seconds: float | None = None
-        """How long the node computed the prompt; None: it has not yet."""
-        self._lead = router.prefills.begin(pick)
-        self._epoch = router.prefixes.epoch(pick.node.name)
-
-    async def turn(self) -> None:
-        """Wait, briefly, for what the node computes for another call just now."""
-        if self._lead is not None:
-            await self._router.prefills.turn(self._lead)
-
-    def computed(self, *, well: bool = False) -> None:
-        """The prompt is computed, or the call is over: only the first time counts. `well`: with an
-        answer."""
-        self._pick.node.queued -= self._queued
-        self._queued = 0
-        if self._seconds is None:
-            self._seconds = self._pick.node.progress.over(self._call, self._router.mono())
-        if self._lead is not None:
-            self._router.prefills.end(self._lead, computed=well)
-
-    def report(self, kept: int, total: int, *, timed: bool = True) -> None:
-        """How many tokens of how many the node had kept. `timed`: its answer was streamed."""
-        if self._decision is None or self._pick.prompt is None:
-            return
-        if not kept and total < self._router.least(self._pick.node.name, self._decision.model):
-            return  # too short to be kept anywhere
-        tokens = self._pick.prompt.tokens
-        self._decision.reported = round(kept / total * tokens)
-        self._pick.node.progress.took((1 - kept / total) * tokens, (self._seconds or 0.0) * timed)
-        self._router.reported(self._pick, self._pick.prompt, kept, total, self._epoch)
-
-    def lost(self) -> None:
-        """The node could not be reached: when it is there again, it may begin anew."""
-        self._router.lost(self._pick.node)
 
 
 class Router:
@@ -130,9 +78,11 @@ class Router:
             return Pick(free[0], "only", prompt, held[0])
         candidates = self._candidates(free, depths)
         choice = self._choice(candidates, prompt)
-        node, why = free[choice.at], choice.reason
+        node, why = free[choice.at], cast("Why", choice.reason)
         if why in ("hit", "cold") and depths[node.name] < max(held):
             why = "spill"  # of those that could not be had, one holds more
+        if self.gossip.island:
+            why = "island"
         return Pick(node, why, prompt, depths[node.name], candidates, choice.costs)
 
     def begin(self, pick: Pick, wish: Wish) -> Route:

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from proxy.core.route import Candidate, Considered, Reason
     from proxy.node import Node
 
-    Why: TypeAlias = Reason | Literal["only", "failover"]
-    """only: there was no other; failover: another could not answer."""
+    Why: TypeAlias = Reason | Literal["only", "failover", "island"]
+    """only: there was no other; failover: another could not answer; island: by what this gateway
+    alone knows, since it cannot hear the others."""
 
 
 class Wish(NamedTuple):

@@ -10,8 +10,9 @@ import pytest
 from proxy.adapters.clock import SystemClock
 from proxy.adapters.redis.routes import Routes
 from proxy.core.prefix import Prompt, chained
+from proxy.journey import Route
 from proxy.node import Node
-from proxy.router import Route, Router
+from proxy.router import Router
 from proxy.wish import Wish
 from tests.fakes import FakeClock, FakeUpstream
 from tests.scripted import PREFIX, Direct
@@ -108,6 +109,22 @@ async def test_what_waits_is_summed_over_the_others(client: driver.Redis) -> Non
 
     assert {(node.queued, node.running) for node in shown} == {(0, 0)}
     assert client.hlen(LOAD) == 1
+
+
+async def test_who_cannot_hear_the_others_says_so_until_it_can(client: driver.Redis) -> None:
+    one, alone = Gateway(client), Gateway(client)
+    await round_of(one, alone)
+    assert alone.send(LONG)[1] == "cold"
+    alone.link.down = True
+    await alone.routes.round()
+    assert alone.send(LONG)[1] == "hit"
+    alone.clock.advance(1.1)
+    await alone.routes.round()
+    assert [alone.send(LONG)[1], alone.send(turns("z" * 8000))[1]] == ["island", "island"]
+    alone.link.down = False
+    await alone.routes.round()
+
+    assert alone.send(LONG)[1] == "hit"
 
 
 async def test_how_long_a_node_has_been_at_it_is_told(client: driver.Redis) -> None:
@@ -269,7 +286,7 @@ async def test_without_redis_everyone_routes_by_what_it_knows(client: driver.Red
     other.clock.advance(1.1)
     await other.routes.round()
 
-    assert other.send(LONG)[:2] == (home, "hit")
+    assert other.send(LONG)[:2] == (home, "island")
     assert [node.queued for node in other.nodes] == [0, 0, 0]
 
 

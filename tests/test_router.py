@@ -260,6 +260,33 @@ async def test_what_is_said_at_either_end_of_a_long_stream_is_heard(last: bool) 
     assert fleet.router.diary.decisions()[0].reported == 500
 
 
+EVENT = b'data: {"type":"message_start","message":{"usage":{"input_tokens":100,%s}}}\n\n'
+
+
+@pytest.mark.parametrize(
+    ("pieces", "reported"),
+    [
+        (telling(900).pieces, 1800),
+        (telling(0).pieces, 0),
+        ((b'{"choices":[],', b'"usage":{"prompt_tokens":10,"prompt_cache_hit_tokens":5}}'), None),
+        ((b'{"choices":[]}',), None),
+        ((EVENT % b'"cache_read_input_tokens":300', b"data: more\n\n"), 1500),
+        ((EVENT % b'"output_tokens":1', b"data: more\n\n"), None),
+    ],
+)
+async def test_what_the_beginning_of_an_answer_says_of_what_was_kept_is_told_with_its_head(
+    pieces: tuple[bytes, ...], reported: int | None
+) -> None:
+    fleet = Depot(*(FakeUpstream(Answer(pieces)) for _ in range(2)))
+    answer = await fleet.send(turns(long("a")))
+    said = answer.why.reported
+    body = b"".join([chunk async for chunk in answer])
+    await answer.aclose()
+
+    assert said == reported
+    assert body == b"".join(pieces)
+
+
 async def test_what_was_kept_of_several_prompts_says_nothing_of_one() -> None:
     """But all of them are work that waits."""
     fleet = depot(1, telling(0, 90_000))
@@ -417,6 +444,21 @@ async def test_the_prompt_of_a_decision_is_found_by_its_request() -> None:
     assert found.chain == turns(long("req_1")).chain
     assert sorted(fleet.router.held(found).values()) == [0, 2000]
     assert fleet.router.diary.prompt("req_3") is None
+
+
+async def test_the_prompt_of_a_decision_is_found_by_the_id_of_its_answer() -> None:
+    """The client may know no other."""
+    long_id = "x" * 300
+    named = [Answer((b"ok",), headers=(("x-request-id", one),)) for one in ("up_1", long_id)]
+    fleet = Depot(FakeUpstream(*named), FakeUpstream(Answer((b"ok",))), zones="lz")
+    for name in ("req_1", "req_2"):
+        answer = await fleet.send(turns(name)._replace(hints=Hints(request=name)))
+        await answer.aclose()
+    found = fleet.router.diary.prompt("up_1")
+
+    assert found is not None
+    assert found.hints.request == "req_1"
+    assert [one.answer for one in fleet.router.diary.decisions()] == ["x" * 256, "up_1"]
 
 
 async def test_decisions_are_bounded() -> None:

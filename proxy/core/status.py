@@ -21,6 +21,8 @@ class Why(NamedTuple):
     reason: str = ""
     cached: int = 0
     """Tokens of the prompt that it was thought to have kept."""
+    reported: int | None = None
+    """Of these, what its answer says that it had, where its beginning does; None: unknown."""
 
 
 _UNASKED: Final = Why()
@@ -128,4 +130,6 @@ def lines(status: Status) -> str:
     node = f"x-upstream-node: {status.node}\r\n" if status.node else ""
     why = f"x-upstream-reason: {status.why.reason}\r\n" if status.why.reason else ""
     kept = f"x-upstream-cached: {status.why.cached}\r\n" if status.why.cached else ""
-    return f"{outcome(status)}{kind}{tier}{near}{key}{age}{node}{why}{kept}"
+    told = status.why.reported
+    had = "" if told is None else f"x-upstream-reported: {told}\r\n"
+    return f"{outcome(status)}{kind}{tier}{near}{key}{age}{node}{why}{kept}{had}"

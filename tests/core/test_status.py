@@ -87,6 +87,11 @@ def test_a_hit_is_not_forwarded_and_each_parameter_is_told_once(status: Status) 
             {"why": Why("hit", 300)},
             {"x-upstream-reason": "hit", "x-upstream-cached": "300"},
         ),
+        (
+            {"why": Why("hit", 300, 280)},
+            {"x-upstream-reason": "hit", "x-upstream-cached": "300", "x-upstream-reported": "280"},
+        ),
+        ({"why": Why("cold", 0, 0)}, {"x-upstream-reason": "cold", "x-upstream-reported": "0"}),
     ],
 )
 def test_only_what_is_known_is_told(known: dict[str, Any], told: dict[str, str]) -> None:
