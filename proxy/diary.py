@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -11,6 +11,24 @@ if TYPE_CHECKING:
     from proxy.core.prefix import Prompt
     from proxy.core.route import Decision
     from proxy.wish import Pick
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """What is known of a prompt at a node."""
+
+    node: str
+    provider: str
+    zone: str
+    status: Literal["HOT", "WARMING", "COLD"]
+    """HOT: some of it is there; WARMING: some is being computed just now; COLD: nothing is."""
+    depth: int
+    """Boundaries."""
+    tokens: int
+    """Up to there, estimated."""
+    epoch: int
+    """Counts the lives of the node's cache, as far as this gateway saw them."""
+    expires: float | None
+    """Seconds after which the node forgets it; None: once it is driven out."""
 
 
 class Diary:
@@ -31,11 +49,11 @@ class Diary:
             for decision, pick, _ in reversed(self._noted)
         ]
 
-    def prompt(self, request: str) -> Prompt | None:
+    def find(self, request: str) -> tuple[Decision, Prompt] | None:
         """That of a request by its id: ours, or the one that the node gave its answer."""
         for decision, _, prompt in reversed(self._noted):
             if request in (decision.request, decision.answer):
-                return prompt
+                return decision, prompt
         return None
 
     def __repr__(self) -> str:

@@ -143,7 +143,7 @@ class Gate:
         able, mono = self._able(wish), self._clock.mono()
         # What a sticky call is about lies there, whatever the probes say.
         able = able[:1] if wish.sticky else self._well(able, wish)
-        if len(able) > 1:
+        if len(able) > 1 and self._resting:
             resting = self._resting.rests
             able = [node for node in able if not resting(*wish.scope(node), mono)] or able
         free = [node for node in able if node.free]
@@ -164,6 +164,8 @@ class Gate:
 
     def _able(self, wish: Wish) -> list[Node]:
         """Those that no breaker bars."""
+        if not self._breakers:
+            return list(wish.nodes)
         mono = self._clock.mono()
         return [node for node in wish.nodes if not self._wait(node, wish.model, mono)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from proxy.core.route import Load, News
@@ -45,10 +46,11 @@ class Gossip:
         """From now on somebody takes what is `told`."""
         self._news = deque(maxlen=_NEWS)
 
-    def tell(self, node: str, chain: tuple[Boundary, ...] | None) -> None:
-        """It was sent this; None: it holds nothing any more."""
+    def tell(self, node: str, chain: tuple[Boundary, ...] | None, lives: float = 0.0) -> None:
+        """It was sent this, and keeps it for so many seconds, or 0: as long as there is room;
+        None: it holds nothing any more."""
         if self._news is not None:
-            self._news.append(News(node, chain))
+            self._news.append(News(node, chain, lives))
 
     def told(self) -> list[News]:
         """What was learned here since last time."""
@@ -68,13 +70,13 @@ class Gossip:
 
     def hear(self, news: Sequence[News]) -> None:
         """Another gateway learned this."""
-        for node, chain in news:
+        for node, chain, lives in news:
             if node not in self._names:
                 continue
             if chain is None:
                 self._prefixes.forget(node)
             elif chain:
-                self._prefixes.put(node, chain)
+                self._prefixes.put(node, chain, self._mono() + lives if lives else inf)
 
     def deaf(self) -> None:
         """The others have been silent for too long."""

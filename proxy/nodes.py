@@ -56,7 +56,7 @@ class Nodes:
             self._emit,
             settings=config.routing,
             zone=config.zone.name,
-            least=lambda node, model: providers.rule(node, model).min_tokens,
+            rule=providers.rule,
         )
         if link is not None and len(nodes) > 1 and router.prompted:
             self.loops.append(Routes(link, router.gossip, self._clock).run)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import inf
 from random import Random
 from typing import TYPE_CHECKING, Final, cast
 
 from proxy.config import Routing
 from proxy.core.events import NodeVoid, PrefixReported, Routed
 from proxy.core.prefixes import Prefixes
+from proxy.core.providers import Rule
 from proxy.core.route import (
     Candidate,
     Choice,
@@ -18,11 +20,11 @@ from proxy.core.route import (
     prefix,
 )
 from proxy.core.workload import NOBODY
-from proxy.diary import Diary
+from proxy.diary import Diary, Holder
 from proxy.gossip import Gossip
 from proxy.journey import Route
 from proxy.prefill import Prefills
-from proxy.wish import Pick
+from proxy.wish import Pick, Wish
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,8 +33,9 @@ if TYPE_CHECKING:
     from proxy.core.prefix import Prompt
     from proxy.node import Node
     from proxy.ports import Clock, Emit
-    from proxy.wish import Why, Wish
+    from proxy.wish import Why
 
+_UNRULED: Final = Rule(provider="", as_of="", min_tokens=0, ttl=0.0)
 _PROMPTED: Final = frozenset(("prefix", "ring"))
 """Policies that go by the prompt."""
 
@@ -49,10 +52,10 @@ class Router:
         settings: Routing | None = None,
         zone: str = "local",
         chance: Callable[[], float] | None = None,
-        least: Callable[[str, str], int] = lambda _node, _model: 0,
+        rule: Callable[[str, str], Rule] = lambda _node, _model: _UNRULED,
     ) -> None:
-        """`zone`: this gateway's. `chance`: uniform in [0, 1). `least`: tokens below which a node,
-        by its name, keeps no prompt for a model."""
+        """`zone`: this gateway's. `chance`: uniform in [0, 1). `rule`: how a node, by its name,
+        treats prompts for a model."""
         self._settings = settings = settings or Routing()
         self._clock, self._emit = clock, emit
         self._zone = zone
@@ -62,7 +65,7 @@ class Router:
         self.gossip = Gossip(self._nodes, self.prefixes, clock.mono)
         self.prefills = Prefills(settings.prefill_tokens, float(settings.prefill_wait))
         self._ring = Ring([(node.name, node.weight) for node in nodes])
-        self._chance, self.least = chance or Random().random, least
+        self._chance, self.rule = chance or Random().random, rule
         self.diary = Diary(settings.decisions)
         self.reports: Callable[[str, Prompt, int], None] | None = None
         """Takes what nodes say that they had kept: which node, of what, and how many tokens."""
@@ -72,18 +75,19 @@ class Router:
     def pick(self, free: Sequence[Node], wish: Wish) -> Pick:
         """The one to ask of those nodes that have a place `free`."""
         prompt, names = wish.prompt, [node.name for node in wish.nodes]
-        held = [0] * len(names) if prompt is None else self.prefixes.depths(names, prompt.chain)
-        depths = dict(zip(names, held, strict=True))
+        sent = [0] * len(names) if prompt is None else self._sent(names, prompt)
         if len(names) == 1:
-            return Pick(free[0], "only", prompt, held[0])
-        candidates = self._candidates(free, depths)
+            return Pick(free[0], "only", prompt, self._kept(names, sent, wish)[0])
+        candidates = self._candidates(free, wish, dict(zip(names, sent, strict=True)))
         choice = self._choice(candidates, prompt)
-        node, why = free[choice.at], cast("Why", choice.reason)
-        if why in ("hit", "cold") and depths[node.name] < max(held):
+        node, why, depth = free[choice.at], cast("Why", choice.reason), candidates[choice.at].depth
+        (depth,) = self._kept([node.name], [depth], wish)
+        others = len(free) < len(names) and why in ("hit", "cold")
+        if others and depth < max(self._kept(names, sent, wish)):
             why = "spill"  # of those that could not be had, one holds more
         if self.gossip.island:
             why = "island"
-        return Pick(node, why, prompt, depths[node.name], candidates, choice.costs)
+        return Pick(node, why, prompt, depth, candidates, choice.costs)
 
     def begin(self, pick: Pick, wish: Wish) -> Route:
         """The call is made: from now on the node will hold the prompt."""
@@ -91,8 +95,7 @@ class Router:
         if pick.node.shadow is not None:
             pick.node.shadow()  # what somebody waits for comes first
         if prompt is not None:
-            self.prefixes.put(pick.node.name, prompt.chain)
-            self.gossip.tell(pick.node.name, prompt.chain)
+            self.warmed(pick.node, prompt.chain, wish.model or "")
             decision = Decision(
                 self._clock.now(),
                 wish.model or "",
@@ -107,24 +110,41 @@ class Router:
             self._emit(Routed(pick.node.name, pick.reason))
         return Route(self, pick, decision)
 
-    def reported(self, pick: Pick, prompt: Prompt, kept: int, total: int, epoch: int) -> None:
+    def held(self, names: Sequence[str], prompt: Prompt, model: str) -> list[int]:
+        """Of each node, how many boundaries of a prompt it is thought to hold. What is too short to
+        be kept there is not."""
+        wish = Wish((), model, b"", sticky=False, prompt=prompt)
+        return self._kept(names, self._sent(names, prompt), wish)
+
+    def _sent(self, names: Sequence[str], prompt: Prompt) -> list[int]:
+        return self.prefixes.depths(names, prompt.chain, self.mono())
+
+    def _kept(self, names: Sequence[str], sent: Sequence[int], wish: Wish) -> list[int]:
+        prompt, model, rule = wish.prompt, wish.model or "", self.rule
+        return [
+            depth if depth and prompt and prompt.held(depth) >= rule(name, model).min_tokens else 0
+            for name, depth in zip(names, sent, strict=True)
+        ]
+
+    def reported(
+        self, pick: Pick, prompt: Prompt, model: str, kept: int, total: int, epoch: int
+    ) -> None:
         """A node told how many tokens of a prompt it had kept, and how many that has by its own
         count; `epoch`: the life of its cache in which it was asked."""
         node, told = pick.node, round(kept / total * prompt.tokens)
         if self.prefixes.epoch(node.name) != epoch:  # of the old life there is nothing to learn
-            self.warmed(node, prompt.chain)
+            self.warmed(node, prompt.chain, model)
         elif not prompt.beside:  # of several, nobody knows which it kept
-            share = kept / total
-            if self.prefixes.report(node.name, prompt.chain, pick.depth, share, total):
-                self._began(node, prompt.chain)
+            self._learned(node, prompt.chain, model, pick.depth, (kept, total))
         self._emit(PrefixReported(node.name, pick.cached, told, prompt.tokens))
         if self.reports is not None:
             self.reports(node.name, prompt, told)
 
-    def warmed(self, node: Node, chain: tuple[Boundary, ...]) -> None:
-        """A node was made to compute this, with no request behind it."""
-        self.prefixes.put(node.name, chain)
-        self.gossip.tell(node.name, chain)
+    def warmed(self, node: Node, chain: tuple[Boundary, ...], model: str) -> None:
+        """A node is made to compute this."""
+        lives = self.rule(node.name, model).ttl
+        self.prefixes.put(node.name, chain, self.mono() + lives if lives else inf)
+        self.gossip.tell(node.name, chain, lives)
 
     def known(self, node: Node) -> int:
         """Calls that it has of the gateways, as far as is known here."""
@@ -134,7 +154,9 @@ class Router:
         """A node could not be reached: nothing to tell others, since the way may be broken here."""
         self.prefixes.doubt(node.name)
 
-    def sounded(self, node: Node, chain: Sequence[Boundary], told: tuple[int, int] | None) -> None:
+    def sounded(
+        self, node: Node, chain: Sequence[Boundary], model: str, told: tuple[int, int] | None
+    ) -> None:
         """What a node told (tokens kept, of how many) of what no request was behind: where there
         is doubt whether it began anew, that settles it."""
         if not self.prefixes.restarts(node.name).doubted:
@@ -142,15 +164,25 @@ class Router:
         if told is None:  # it will not tell
             self.void(node, tell=False)
             return
-        (thought,) = self.prefixes.depths([node.name], chain)
-        if self.prefixes.report(node.name, chain, thought, told[0] / told[1], told[1]):
-            self._began(node, chain)
+        (thought,) = self.prefixes.depths([node.name], chain, self.mono())
+        self._learned(node, chain, model, thought, told)
 
-    def _began(self, node: Node, chain: Sequence[Boundary]) -> None:
-        """By its own words a node began anew, with this prompt."""
-        self.gossip.tell(node.name, None)
-        self.gossip.tell(node.name, tuple(chain))
-        self._emit(NodeVoid(node.name, "usage"))
+    def _learned(
+        self,
+        node: Node,
+        chain: Sequence[Boundary],
+        model: str,
+        thought: int,
+        told: tuple[int, int],
+    ) -> None:
+        """A node told how many tokens of how many it had kept, of which it was thought to hold so
+        many boundaries."""
+        kept, total = told
+        if self.prefixes.report(node.name, chain, thought, kept / total, total):
+            # By its own words it began anew, with this prompt.
+            self.gossip.tell(node.name, None)
+            self.warmed(node, tuple(chain), model)
+            self._emit(NodeVoid(node.name, "usage"))
 
     def void(self, node: Node, *, tell: bool) -> None:
         """What is known of a node holds no longer. `tell`: nor does what others know."""
@@ -158,11 +190,27 @@ class Router:
         if tell:
             self.gossip.tell(node.name, None)
 
-    def held(self, prompt: Prompt) -> dict[str, int]:
-        """Tokens of it that each node is thought to hold."""
+    def holders(self, prompt: Prompt, model: str) -> list[Holder]:
+        """What is known of it at each node."""
         names = [node.name for node in self._nodes]
-        depths = self.prefixes.depths(names, prompt.chain)
-        return dict(zip(names, map(prompt.held, depths), strict=True))
+        depths = self.held(names, prompt, model)
+        return [self._holder(*one, prompt, model) for one in zip(self._nodes, depths, strict=True)]
+
+    def _holder(self, node: Node, depth: int, prompt: Prompt, model: str) -> Holder:
+        name, chain, lasts = node.name, prompt.chain, inf
+        if depth:
+            lasts = self.prefixes.lasts(name, chain[depth - 1].digest) - self.mono()
+        warming = node.shadow is not None or self.prefills.computing(name, chain)
+        return Holder(
+            name,
+            self.rule(name, model).provider,
+            node.zone,
+            "WARMING" if depth and warming else "HOT" if depth else "COLD",
+            depth,
+            prompt.held(depth),
+            self.prefixes.epoch(name),
+            None if lasts == inf else round(lasts, 3),
+        )
 
     def _choice(self, candidates: Sequence[Candidate], prompt: Prompt | None) -> Choice:
         match self._settings.policy:
@@ -175,11 +223,14 @@ class Router:
             case _:
                 return least(candidates)
 
-    def _candidates(self, free: Sequence[Node], depths: Mapping[str, int]) -> list[Candidate]:
+    def _candidates(
+        self, free: Sequence[Node], wish: Wish, sent: Mapping[str, int]
+    ) -> list[Candidate]:
         now, whole, away = self.mono(), self.gossip.whole, self._settings.zone_penalty
+        model, rule, load = wish.model or "", self.rule, self.gossip.load
         found = []
         for node in free:
-            elsewhere = self.gossip.load(node)
+            elsewhere = load(node)
             queued, running = node.queued + elsewhere.queued, node.running + elsewhere.running
             if node.strangers is not NOBODY:
                 strange = node.strangers.now(now)
@@ -187,8 +238,9 @@ class Router:
             if whole and queued > 0:
                 queued = max(0.0, queued - node.progress.computed(now))
             penalty = 0.0 if node.zone == self._zone else away
-            depth = depths[node.name]
-            found.append(Candidate(node.name, depth, queued, running, node.weight, penalty))
+            depth = sent[node.name]
+            least = rule(node.name, model).min_tokens if depth else 0
+            found.append(Candidate(node.name, depth, queued, running, node.weight, penalty, least))
         return found
 
     def __repr__(self) -> str:

@@ -105,12 +105,12 @@ class Shadows:
         rule = self.providers.rule(node.name, target.request.model)
         return barred(rule, target, paid=self._settings.paid)
 
-    def held(self, node: Node, prompt: Prompt) -> int:
+    def held(self, node: Node, target: Target) -> int:
         """Tokens of it that the node holds, as far as there is no doubt."""
-        prefixes = self.fleet.router.prefixes
-        if prefixes.restarts(node.name).doubted:
+        router, prompt = self.fleet.router, target.prompt
+        if router.prefixes.restarts(node.name).doubted:
             return 0
-        return prompt.held(prefixes.depths([node.name], prompt.chain)[0])
+        return prompt.held(router.held([node.name], prompt, target.request.model)[0])
 
     def idle(self, node: Node, target: Target) -> bool:
         """Whether the node is well and, unless it is paid, has nothing else to do."""
@@ -177,7 +177,7 @@ class Shadows:
     async def _step_by_step(self, work: _Work) -> None:
         prompt, own = work.target.prompt, not (work.rule.paid or work.rule.ttl)
         total = prompt.tokens
-        done = self.held(work.node, prompt) if own else 0
+        done = self.held(work.node, work.target) if own else 0
         while done < total - SLACK or (not own and not work.calls):
             last = not own or total - done <= self._chunk + SLACK
             goal = total if last else done + self._chunk
@@ -211,9 +211,10 @@ class Shadows:
         self._spent(work, "void" if gone else "warmed", spent, money)
         if gone:  # it began anew meanwhile, and holds nothing of this
             raise StoppedError("void", _RETRY)
-        self.fleet.router.sounded(work.node, form.prompt.chain, told)
+        router, model = self.fleet.router, work.target.request.model
+        router.sounded(work.node, form.prompt.chain, model, told)
         work.epoch = self._epoch(work.node)
-        self.fleet.router.warmed(work.node, work.target.prompt.chain[: form.depth])
+        router.warmed(work.node, work.target.prompt.chain[: form.depth], model)
 
     def _ready(self, work: _Work) -> None:
         """Raises: StoppedError, where somebody else has the node, or nobody may any more."""

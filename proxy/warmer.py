@@ -155,7 +155,7 @@ class Warmer:
             yield Spot(
                 node.name,
                 self._shadows.providers.rule(node.name, target.request.model),
-                self._shadows.held(node, target.prompt),
+                self._shadows.held(node, target),
                 mono - habit.at.get(node.name, float("-inf")),
                 self._shadows.idle(node, target),
             )

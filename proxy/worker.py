@@ -168,8 +168,10 @@ class Worker:
 
     def _context(self, request: str) -> dict[str, object] | None:
         router = self._parts.fleet.router
-        if (prompt := router.diary.prompt(request)) is None:
+        if (found := router.diary.find(request)) is None:
             return None
+        decision, prompt = found
+        holders = router.holders(prompt, decision.model)
         layers = tree(prompt)
         return {
             "request": request,
@@ -179,7 +181,8 @@ class Worker:
             ],
             "key": b"".join(one.digest for one in layers).hex(),
             "boundaries": [(one.digest.hex(), one.tokens) for one in prompt.chain],
-            "held": router.held(prompt),
+            "held": {one.node: one.tokens for one in holders},
+            "nodes": msgspec.to_builtins(holders),
         }
 
     def _stats(self) -> dict[str, object]:

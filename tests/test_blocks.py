@@ -66,7 +66,7 @@ class Gateway:
         return self.router.pick(self.nodes, wish).reason if depth else "cold"
 
     def learn(self, asked: Prompt = ONE) -> None:
-        self.router.warmed(self.nodes[0], asked.chain)
+        self.router.warmed(self.nodes[0], asked.chain, "m")
         assert self.knows(asked) == "hit"
 
     def told(self, kind: str) -> int:

@@ -10,6 +10,7 @@ import pytest
 from proxy.adapters.clock import SystemClock
 from proxy.adapters.redis.routes import Routes
 from proxy.core.prefix import Prompt, chained
+from proxy.core.providers import Rule
 from proxy.journey import Route
 from proxy.node import Node
 from proxy.router import Router
@@ -109,6 +110,20 @@ async def test_what_waits_is_summed_over_the_others(client: driver.Redis) -> Non
 
     assert {(node.queued, node.running) for node in shown} == {(0, 0)}
     assert client.hlen(LOAD) == 1
+
+
+async def test_what_a_provider_forgets_the_others_forget_too(client: driver.Redis) -> None:
+    one, other = Gateway(client), Gateway(client)
+    one.router.rule = lambda _node, _model: Rule(provider="p", as_of="", min_tokens=0, ttl=300.0)
+    one.send(LONG)[2].computed()
+    await round_of(one, other)
+    seen = []
+    for seconds in (299, 2):
+        other.clock.advance(seconds)
+        wish = Wish(other.nodes, "m", b"t", sticky=False, prompt=LONG)
+        seen.append(other.router.pick(other.nodes, wish).reason)
+
+    assert seen == ["hit", "cold"]
 
 
 async def test_who_cannot_hear_the_others_says_so_until_it_can(client: driver.Redis) -> None:

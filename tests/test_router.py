@@ -15,7 +15,9 @@ from proxy.core.events import NodeVoid, PrefixReported, Routed
 from proxy.core.limiter import Limiter
 from proxy.core.message import Call
 from proxy.core.prefix import Prompt, chained
+from proxy.core.providers import Rule
 from proxy.core.restart import DOUBTED, LOST
+from proxy.diary import Holder
 from proxy.fleet import Fleet
 from proxy.node import Node
 from proxy.ports import UpstreamError
@@ -46,6 +48,11 @@ def telling(cached: int, of: int = 1000) -> Answer:
     details = {"cached_tokens": cached}
     usage = {"prompt_tokens": of, "prompt_tokens_details": details}
     return Answer((orjson.dumps({"choices": [], "usage": usage}),))
+
+
+def ruled(least: int = 0, ttl: float = 0.0) -> Rule:
+    """A provider's rule: what is shorter is not kept, and nothing for longer."""
+    return Rule(provider="p", as_of="", min_tokens=least, ttl=ttl)
 
 
 class Depot:
@@ -222,7 +229,7 @@ async def test_nothing_kept_of_what_is_too_short_to_be_kept_says_nothing(
     least: int, thought: int
 ) -> None:
     fleet = depot(1, telling(0))
-    fleet.router.least = lambda node, model: least if (node, model) == ("a", "m") else 0
+    fleet.router.rule = lambda node, model: ruled(least if (node, model) == ("a", "m") else 0)
     seen = [await fleet.ask(long(text)) for text in ("b", *["a"] * (LOST + 1), "b")]
 
     assert seen[-1][2] == thought
@@ -438,12 +445,71 @@ async def test_the_prompt_of_a_decision_is_found_by_its_request() -> None:
     for name in ("req_1", "req_2"):
         answer = await fleet.send(turns(long(name))._replace(hints=Hints(request=name)))
         await answer.aclose()
-    found = fleet.router.diary.prompt("req_1")
+    found = fleet.router.diary.find("req_1")
     assert found is not None
 
-    assert found.chain == turns(long("req_1")).chain
-    assert sorted(fleet.router.held(found).values()) == [0, 2000]
-    assert fleet.router.diary.prompt("req_3") is None
+    assert found[1].chain == turns(long("req_1")).chain
+    assert found[0].request == "req_1"
+    assert fleet.router.diary.find("req_3") is None
+
+
+async def test_what_each_node_has_of_a_prompt_is_shown() -> None:
+    door = asyncio.Event()
+    fleet = depot(2, Answer((door, b"ok")), zones="lz")
+    fleet.router.rule = lambda node, _: ruled(ttl=300.0 if node == "a" else 0.0)
+    asked = asyncio.create_task(fleet.ask(long("x")))
+    await settle()
+    prompt = turns(long("x"))
+    fleet.clock.advance(20)
+    first, second = fleet.router.holders(prompt, "m")
+    assert (first.status, first.expires) == ("HOT", 280.0)
+    door.set()
+    await asked
+    fleet.router.void(fleet.nodes[1], tell=True)
+
+    whole = len(prompt.chain)
+    assert first == Holder("a", "p", "l", "HOT", whole, 2000, 0, 280.0)
+    assert second == Holder("b", "p", "z", "COLD", 0, 0, 0, None)
+    assert [one.epoch for one in fleet.router.holders(prompt, "m")] == [0, 1]
+
+
+async def test_what_is_computed_just_now_is_warming() -> None:
+    door = asyncio.Event()
+    fleet = depot(2, Answer((door, b"ok")))
+    asked = asyncio.create_task(fleet.ask(long("x") * 2))
+    await settle()
+    during = {one.status for one in fleet.router.holders(turns(long("x") * 2), "m")}
+    door.set()
+    await asked
+    after = {one.status for one in fleet.router.holders(turns(long("x") * 2), "m")}
+
+    assert (during, after) == ({"WARMING", "COLD"}, {"HOT", "COLD"})
+
+
+async def test_a_provider_that_forgets_holds_nothing_after_its_time() -> None:
+    """Counted from the last use on."""
+    fleet = depot(2)
+    fleet.router.rule = lambda _node, model: ruled(ttl=300.0 if model == "m" else 0.0)
+    seen = [await fleet.ask(long("x"))]
+    for seconds in (299, 299, 301):
+        fleet.clock.advance(seconds)
+        seen.append(await fleet.ask(long("x")))
+
+    assert [(why, cached) for _, why, cached in seen] == [
+        ("cold", 0),
+        ("hit", 2000),
+        ("hit", 2000),
+        ("cold", 0),
+    ]
+
+
+@pytest.mark.parametrize(("least", "why"), [(2000, "hit"), (2001, "cold")])
+async def test_a_provider_keeps_no_prompt_that_is_too_short(least: int, why: str) -> None:
+    fleet = depot(2)
+    fleet.router.rule = lambda _node, _model: ruled(least)
+    await fleet.ask(long("x"))
+
+    assert (await fleet.ask(long("x"), "more"))[1] == why
 
 
 async def test_the_prompt_of_a_decision_is_found_by_the_id_of_its_answer() -> None:
@@ -454,10 +520,10 @@ async def test_the_prompt_of_a_decision_is_found_by_the_id_of_its_answer() -> No
     for name in ("req_1", "req_2"):
         answer = await fleet.send(turns(name)._replace(hints=Hints(request=name)))
         await answer.aclose()
-    found = fleet.router.diary.prompt("up_1")
+    found = fleet.router.diary.find("up_1")
 
     assert found is not None
-    assert found.hints.request == "req_1"
+    assert found[0].request == "req_1"
     assert [one.answer for one in fleet.router.diary.decisions()] == ["x" * 256, "up_1"]
 
 

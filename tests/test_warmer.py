@@ -107,7 +107,7 @@ async def test_whether_a_node_began_anew_is_asked_by_a_shadow_call(
     assert not hearth.router.prefixes.restarts("a").doubted
     assert hearth.router.prefixes.epoch("a") == epoch
     assert len(hearth.outcomes()) <= 2
-    assert hearth.shadows.held(hearth.nodes[0], _target(hearth).prompt) >= 3000
+    assert hearth.shadows.held(hearth.nodes[0], _target(hearth)) >= 3000
 
 
 async def test_what_another_gateway_knows_to_be_lost_is_warmed_anew() -> None:
@@ -181,7 +181,7 @@ async def test_with_two_copies_a_second_node_holds_it_before_the_first_fails() -
     await hearth.look(3)
     task.cancel()
 
-    held = [hearth.shadows.held(node, _target(hearth).prompt) for node in hearth.nodes]
+    held = [hearth.shadows.held(node, _target(hearth)) for node in hearth.nodes]
     assert min(held) >= 3000
     assert hearth.outcomes() == ["warmed"]
 

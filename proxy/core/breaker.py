@@ -130,6 +130,10 @@ class Breakers:
         self._kept: OrderedDict[tuple[str, str], Breaker] = OrderedDict()
         self._tripped: set[tuple[str, str]] = set()
 
+    def __bool__(self) -> bool:
+        """Whether any is open, or half so."""
+        return bool(self._tripped)
+
     def wait(self, node: str, model: str, mono: float) -> float:
         """Seconds until a call may begin, as far as is known; 0: now."""
         breaker = self._kept.get((node, model))

@@ -88,7 +88,11 @@ class Progress:
 
     def computed(self, now: float) -> float:
         """Tokens that must be computed by now, of the first prompt that waits."""
-        oldest, tokens = min(next(iter(self._waiting.values()), (now, 0.0)), self._elsewhere)
+        oldest, tokens = self._elsewhere
+        for here in self._waiting.values():
+            if here < self._elsewhere:
+                oldest, tokens = here
+            break
         began = max(oldest, self._last, self._elsewhere_last)
         return min(tokens, self._rate * max(0.0, now - began))
 

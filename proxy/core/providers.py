@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
@@ -96,6 +97,10 @@ HOSTS: Final = (
 
 
 _R = TypeVar("_R", Rule, Table)
+_RULES: Final = 1024
+"""Found ones that are remembered: every choice of a node asks for some."""
+_LONGEST: Final = 256
+"""Characters of a model's name by which it is told: it may be as long as a client likes."""
 
 
 class Providers:
@@ -114,8 +119,13 @@ class Providers:
                 raise ConfigError(f"{one_of((*known, 'auto'), name)} - at `upstream[{i}].provider`")
             self._names[upstream.name] = name
 
+        self._rule = lru_cache(_RULES)(self._found)
+
     def rule(self, node: str, model: str) -> Rule:
         """How the node of that name treats prompts for `model`; a stranger is taken for paid."""
+        return self._rule(node, model[:_LONGEST])
+
+    def _found(self, node: str, model: str) -> Rule:
         name = self._names.get(node, "unknown")
         own = [rule for rule in RULES if rule.provider == name]
         rule = _first(own, model) or Rule(provider=name, as_of="")

@@ -58,6 +58,10 @@ class Resting:
     def __init__(self) -> None:
         self._until: OrderedDict[tuple[str, str, bytes], float] = OrderedDict()
 
+    def __bool__(self) -> bool:
+        """Whether any may rest."""
+        return bool(self._until)
+
     def rest(self, node: str, model: str, tenant: bytes, until: float) -> None:
         """`tenant`: whose credential was refused; empty: the node's own."""
         name = (node, model, tenant)
@@ -67,8 +71,6 @@ class Resting:
             self._until.popitem(last=False)
 
     def rests(self, node: str, model: str, tenant: bytes, mono: float) -> bool:
-        if not self._until:
-            return False
         name = (node, model, tenant)
         until = self._until.get(name, 0.0)
         if until and until <= mono:

@@ -57,6 +57,13 @@ class Candidate(NamedTuple):
     """How fast it is, beside the others."""
     penalty: float = 0.0
     """Tokens that it costs to go there at all, such as to another zone."""
+    least: int = 0
+    """Tokens; a beginning that is shorter is not kept, whatever it was sent."""
+
+    def kept(self, prompt: Prompt) -> int:
+        """Tokens of it that it need not compute."""
+        tokens = prompt.chain[self.depth - 1].tokens if self.depth else 0
+        return tokens if tokens >= self.least else 0
 
 
 class Load(NamedTuple):
@@ -75,6 +82,8 @@ class News(NamedTuple):
     node: str
     chain: Annotated[tuple[Boundary, ...], msgspec.Meta(max_length=LONGEST)] | None
     """None: it holds nothing any more."""
+    lives: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """Seconds after which the node forgets the prompt; 0: once it is driven out."""
 
 
 class Considered(msgspec.Struct, frozen=True):
@@ -123,21 +132,20 @@ class Choice(NamedTuple):
 
 def prefix(candidates: Sequence[Candidate], prompt: Prompt, a: float = A) -> Choice:
     """The least cost; equal ones by what they hold, then by rendezvous hashing."""
-    costs, held, total = [], [], prompt.tokens
     if fsum([one.queued / one.weight for one in candidates]) > BUSY * len(candidates):
         a *= 2
-    for one in candidates:
-        kept = prompt.held(one.depth)
-        held.append(kept)
-        costs.append((one.queued + (1 + a) * (total - kept)) / one.weight + one.penalty)
+    held, total = [one.kept(prompt) if one.depth else 0 for one in candidates], prompt.tokens
+    costs = [
+        (one.queued + (1 + a) * (total - kept)) / one.weight + one.penalty
+        for one, kept in zip(candidates, held, strict=True)
+    ]
     limit = min(costs) + _TIE
     equal = [at for at, cost in enumerate(costs) if cost <= limit]
     deepest = max(held[at] for at in equal)
     equal = [at for at in equal if held[at] >= deepest - _TIE]
     chosen = equal[0] if len(equal) == 1 else _meeting(equal, candidates, prompt)
-    most = max(one.depth for one in candidates)
-    depth = candidates[chosen].depth
-    reason: Reason = "cold" if not most else "hit" if depth == most else "spill"
+    most = max(held)
+    reason: Reason = "cold" if not most else "hit" if held[chosen] == most else "spill"
     return Choice(chosen, reason, tuple(costs))
 
 
@@ -223,7 +231,7 @@ def considered(
         Considered(
             one.name,
             cost,
-            0 if prompt is None else prompt.held(one.depth),
+            0 if prompt is None else one.kept(prompt),
             round(one.queued),
             one.running,
         )

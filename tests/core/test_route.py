@@ -132,6 +132,20 @@ def test_the_order_of_candidates_does_not_count(candidates: list[Candidate], cha
     assert one.reason == other.reason
 
 
+def test_what_is_too_short_to_be_kept_costs_like_what_was_never_sent() -> None:
+    one, other = Candidate("n", depth=1, least=1000), Candidate("n", depth=1, least=1001)
+
+    assert prefix([one], PROMPT, 2.0) == Choice(0, "hit", (27_000.0,))
+    assert prefix([other], PROMPT, 2.0) == Choice(0, "cold", (30_000.0,))
+
+
+def test_a_common_beginning_that_is_too_short_to_be_kept_brings_no_two_prompts_together() -> None:
+    candidates = nodes(4, depth=1, least=100_000)
+    spread = {prefix(candidates, question(str(n), system="s")).at for n in range(100)}
+
+    assert spread == {0, 1, 2, 3}
+
+
 @pytest.mark.parametrize(
     ("candidates", "at", "reason"),
     [

@@ -108,6 +108,9 @@ async def test_the_context_tree_of_a_request_can_be_looked_at(
     assert [layer["name"] for layer in shown["layers"]] == ["global", "project", "session", "turn"]
     assert shown["key"] == "".join(layer["sha256"] for layer in shown["layers"])
     assert shown["held"][str(got.get("x-upstream-node"))] == shown["layers"][-1]["tokens"]
+    home = next(one for one in shown["nodes"] if one["node"] == got.get("x-upstream-node"))
+    assert (home["provider"], home["zone"], home["status"]) == ("engine", "local", "HOT")
+    assert (home["depth"], home["epoch"], home["expires"]) == (len(shown["boundaries"]), 0, None)
     assert "hello" not in text
 
 
