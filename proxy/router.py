@@ -17,6 +17,7 @@ from proxy.core.route import (
     Ring,
     drawn,
     least,
+    near,
     prefix,
 )
 from proxy.core.workload import NOBODY
@@ -57,8 +58,7 @@ class Router:
         """`zone`: this gateway's. `chance`: uniform in [0, 1). `rule`: how a node, by its name,
         treats prompts for a model."""
         self._settings = settings = settings or Routing()
-        self._clock, self._emit = clock, emit
-        self._zone = zone
+        self._clock, self._emit, self._zone = clock, emit, zone
         self._nodes = tuple(nodes)
         self.prefixes = Prefixes([node.name for node in nodes], entries=settings.table_entries)
         self.mono = clock.mono
@@ -213,15 +213,18 @@ class Router:
         )
 
     def _choice(self, candidates: Sequence[Candidate], prompt: Prompt | None) -> Choice:
-        match self._settings.policy:
-            case "random":
-                return drawn(candidates, self._chance())
-            case "ring" if prompt is not None:
-                return self._ring(candidates, prompt)
-            case "prefix" if prompt is not None:
-                return prefix(candidates, prompt, self._settings.miss_weight)
-            case _:
-                return least(candidates)
+        policy = self._settings.policy
+        if policy == "prefix" and prompt is not None:
+            return prefix(candidates, prompt, self._settings.miss_weight)
+        places = near(candidates)  # a zone's price is in tokens, which none of these compares
+        ours = [candidates[at] for at in places]
+        if policy == "random":
+            choice = drawn(ours, self._chance())
+        elif policy == "ring" and prompt is not None:
+            choice = self._ring(ours, prompt)
+        else:
+            choice = least(ours)
+        return choice._replace(at=places[choice.at])
 
     def _candidates(
         self, free: Sequence[Node], wish: Wish, sent: Mapping[str, int]

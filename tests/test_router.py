@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import pytest
@@ -386,6 +386,27 @@ async def test_a_node_without_room_is_passed_over_for_that_call() -> None:
     assert first.node != second.node
     for answer in (first, second):
         await answer.aclose()
+
+
+@pytest.mark.parametrize("policy", ["ring", "least", "random", "prefix"])
+async def test_the_own_zone_comes_first_whatever_the_policy(policy: Any) -> None:
+    """And for what has no prompt; another zone is asked where the own one has no room."""
+    upstreams = [FakeUpstream(Answer((b"ok",))) for _ in range(4)]
+    fleet = Depot(*upstreams, zones="xlxl", limit=1, settings=Routing(policy=policy))
+    prompts = [None if policy == "prefix" else turns(str(at)) for at in range(12)]
+    asked = []
+    for at, prompt in enumerate(prompts):
+        fleet.chance = at / 12
+        answer = await fleet.send(prompt)
+        asked.append(answer.node)
+        await answer.aclose()
+    busy = [await fleet.send(turns(str(at))) for at in range(3)]
+    for answer in busy:
+        await answer.aclose()
+
+    assert set(asked) <= {"b", "d"}
+    assert {one.node for one in busy[:2]} == {"b", "d"}
+    assert busy[2].node in "ac"
 
 
 async def test_other_zones_are_asked_when_that_is_worth_it() -> None:

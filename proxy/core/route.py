@@ -160,6 +160,12 @@ def _meeting(equal: Sequence[int], candidates: Sequence[Candidate], prompt: Prom
     return max(equal, key=lambda at: _score(key, candidates[at]))
 
 
+def near(candidates: Sequence[Candidate]) -> list[int]:
+    """The places of those that it costs least to go to at all: of this zone, if any is."""
+    lowest = min(one.penalty for one in candidates)
+    return [at for at, one in enumerate(candidates) if one.penalty == lowest]
+
+
 def least(candidates: Sequence[Candidate]) -> Choice:
     """The one with the fewest calls for its weight, this one counted in; of several, the first."""
 
