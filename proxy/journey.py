@@ -63,15 +63,12 @@ class Route:
         """How many tokens of how many the node had kept. `timed`: its answer was streamed."""
         if self._decision is None or self._pick.prompt is None:
             return
-        if (
-            not kept
-            and total < self._router.rule(self._pick.node.name, self._decision.model).min_tokens
-        ):
+        node, model = self._pick.node, self._decision.model
+        if not kept and total < self._router.rule(node.name, model).min_tokens:
             return  # too short to be kept anywhere
         tokens = self._pick.prompt.tokens
         self._decision.reported = self.measured(kept, total)
-        self._pick.node.progress.took((1 - kept / total) * tokens, (self._seconds or 0.0) * timed)
-        model = self._decision.model
+        node.progress.took((1 - kept / total) * tokens, (self._seconds or 0.0) * timed)
         self._router.reported(self._pick, self._pick.prompt, model, kept, total, self._epoch)
 
     def lost(self) -> None:
