@@ -43,9 +43,10 @@ def _unanswered(error: UpstreamError) -> RefusedError:
     if error.kind == "overload":
         pause = (("retry-after", str(max(1, ceil(error.retry_after)))),)
         return RefusedError(503, str(error), code="upstream_unavailable", headers=pause)
+    node = (("x-upstream-node", error.node),) if error.node else ()
     if error.kind == "timeout":
-        return RefusedError(504, str(error), code="upstream_timeout")
-    return RefusedError(502, str(error), code="upstream_error")
+        return RefusedError(504, str(error), code="upstream_timeout", headers=node)
+    return RefusedError(502, str(error), code="upstream_error", headers=node)
 
 
 def missed(why: str) -> RefusedError:

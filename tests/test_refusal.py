@@ -28,3 +28,11 @@ def test_who_is_shed_is_told_when_to_come_back(seconds: float, told: str) -> Non
     refused = refusal(UpstreamError("", "overload", "too much", retry_after=seconds))
 
     assert refused.headers == (("retry-after", told),)
+
+
+@pytest.mark.parametrize(("kind", "status"), [("timeout", 504), ("connect", 502), ("cut", 502)])
+def test_which_node_gave_no_answer_is_told(kind: str, status: int) -> None:
+    told = refusal(UpstreamError("gpu-1", kind, "it failed"))
+
+    assert (told.status, told.headers) == (status, (("x-upstream-node", "gpu-1"),))
+    assert refusal(UpstreamError("", kind, "it failed")).headers == ()
