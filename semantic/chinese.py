@@ -81,10 +81,16 @@ _PERSONS: Final = ("我", "我们", "你", "您", "你们")
 _WHO: Final = {"我": "i", "咱": "i", "你": "you", "您": "you"}
 _PERSON: Final = re.compile("[我咱你您]")
 _FORMALITY: Final = re.compile("(?:办理|办)(.{2,12}?)(?:的?手续)")
+_TAKEN: Final = re.compile(
+    "(?:^|(?<=怎么|怎样|如何|可以)|(?<=[能会请想要否,。])|(?<=[a-z0-9 ]))将(?![要会来军])"
+    "|将(?=[^,。]{1,12}[成为到给至入出掉])(?![要会来军])"
+)
+"""将 that says what is taken, not what is yet to come."""
 _AUTHOR: Final = re.compile("(?:是谁|由谁|谁)(?:写|创作)[了的]?")
 _PLACE: Final = re.compile(r"在(.{1,12}?)(?:里面|上面|中|上|里|内|下)(?=.{2})")
-_NOT_NEGATED: Final = re.compile(rf"{any_of(NOT_NEGATED)}|(.{{1,2}})不\1|有没有")
-_NEGATED: Final = re.compile(any_of(NEGATED))
+_NOT_NEGATED: Final = re.compile(rf"{any_of(NOT_NEGATED)}|没收(?![到件货款])|(.{{1,2}})不\1|有没有")
+_NEGATED: Final = re.compile(rf"{any_of(NEGATED)}|忘[记了]?(?=[带拿交填写买缴还关锁付吃打签])")
+"""What was forgotten to be done was not done."""
 
 FOLD: Final = {
     word: entry.split()[0] for entry in entries(FOLDS) for word in entry.split()
@@ -124,7 +130,7 @@ def said(text: str) -> Said:
     denials = len(_NEGATED.findall(_NOT_NEGATED.sub("", asked)))
     whether = asked.endswith("吗") or "吗" in asked[-3:]
     asked = asked.removesuffix("吗")
-    question, before, after = _opened(asked)
+    question, before, after = _opened(_TAKEN.sub("把", asked))
     before = _LOCAL.sub("", before)
     asked_whether = _EITHER.search(asked) is not None
     if not question and (whether or asked_whether):

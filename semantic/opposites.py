@@ -113,6 +113,7 @@ yearly, annual, annually | monthly
 free | paid, enterprise, premium
 cause | prevent, cure
 agree | disagree
+support, favour, favor | oppose
 keep, continue, resume | cancel, pause, suspend
 confirm | cancel
 create, make | destroy, delete

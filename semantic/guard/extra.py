@@ -1,23 +1,34 @@
-"""A word more in a question that has few: a warranty, and an extended warranty."""
+"""A word more: a warranty and an extended one, a carrot cake and its frosting."""
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from semantic.matching import unmatched
 from semantic.reading import Reading
 from semantic.wordlist import listed
+from semantic.words import EMPTY
 
 _FEW: Final = 2
-"""Content words among which one more is a narrower question."""
-
+"""Content words among which one more is a narrower question, wherever it stands."""
 _PLACES: Final = frozenset(listed("under over by from without through during within up off out"))
+_LOOSE: Final = EMPTY | _PLACES
+"""Words that make no phrase with the one beside them."""
+_HAN_WORD: Final = 2
+"""Letters of most Chinese nouns; a single one more is often no more than a particle."""
+_HAN_ENDED: Final = re.compile("$|[,。?!;吗呢]|怎|如何|多|几|什么|哪|为|的|在|要|需|是|有|会|能|可")
+"""What follows a Chinese noun at its end."""
 
 
 def differ(asked: Reading, stored: Reading) -> bool:
-    """Whether, of two English questions, one is a short one and the other has words besides."""
+    """Whether one is the other with a word more, and asks of something else by that."""
+    if asked.language == stored.language == "zh":
+        return _headed(asked, stored) or _headed(stored, asked)
     if not asked.language == stored.language == "en":
         return False
+    if _grown(asked.body, stored.body) or _grown(stored.body, asked.body):
+        return True
     if min(_count(asked), _count(stored)) > _FEW:
         return False
     mine, theirs = unmatched(asked.content, stored.content)
@@ -26,3 +37,43 @@ def differ(asked: Reading, stored: Reading) -> bool:
 
 def _count(reading: Reading) -> int:
     return sum(word not in _PLACES for word in reading.content)
+
+
+def _grown(long: tuple[str, ...], short: tuple[str, ...]) -> bool:
+    """Whether an English body has one word more than another, in one phrase with a word beside
+    it: in front it narrows the thing, behind it makes another of it."""
+    if len(long) != len(short) + 1:
+        return False
+    place = _parting(long, short)
+    if long[place + 1 :] != short[place:] or long[place] in _LOOSE:
+        return False
+    before, after = long[place - 1 : place], long[place + 1 : place + 2]
+    if before and before[0] not in _LOOSE:
+        return True
+    return bool(after) and after[0] not in _LOOSE and before not in (("you",), ("i",), ("we",))
+
+
+def _headed(long: Reading, short: Reading) -> bool:
+    """Whether a Chinese text has a noun more, directly behind one of the other's."""
+    more = len(long.body) - len(short.body)
+    if more < 1:
+        return False
+    place = _parting(long.body, short.body)
+    if place == 0 or long.body[place + more :] != short.body[place:]:
+        return False
+    word = "".join(long.body[place : place + more])
+    if len(word) < _HAN_WORD or not word.isalpha():
+        return False
+    found = long.text.find(long.body[place - 1] + word)
+    return (
+        found >= 0
+        and _HAN_ENDED.match(long.text, found + len(long.body[place - 1]) + len(word)) is not None
+    )
+
+
+def _parting(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+    """Up to where they are the same."""
+    place = 0
+    while place < min(len(one), len(other)) and one[place] == other[place]:
+        place += 1
+    return place

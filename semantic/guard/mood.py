@@ -23,11 +23,13 @@ _PRESENT: Final = _HAS | frozenset(("do", "does", "is", "are", "am", "can", "wil
 _HEAD: Final = 4
 """Words within which an English question says its tense: `how many days did`."""
 _AHEAD: Final = re.compile(
-    "将要|即将|将(?![军来])|(?<![学社机开协约体都误理领])会(?![员议计客场长])"
+    "将要|即将|将(?![军来])|(?<![学社事机开协约体都误理领])会(?![员议计客场长])"
+    r"|(?:就要|快要|快|(?<![需主重想不只])要)\w{1,2}了(?=[吗么没,,。?!]|$|怎|如|该|会)"
 )
 """Chinese verbs have no tense; these words say that it is yet to come, or likely."""
 _DONE: Final = re.compile(
-    "已经|曾经|(?<![为除罢])了(?=[吗么没,,。?!]|$)|(?<=[^通超经不])过(?=[吗么没,,。?!]|$)"
+    "已经|曾经|(?<![为除罢])了(?=[吗么没,,。?!]|$|什么|谁|哪|多少|几|怎|如何|该|会)"
+    "|(?<=[^通超经不])过(?=[吗么没,,。?!]|$)"
 )
 
 
@@ -61,5 +63,5 @@ def _came(one: str, other: str) -> bool:
         _AHEAD.search(one) is not None
         and _AHEAD.search(other) is None
         and _DONE.search(other) is not None
-        and _DONE.search(one) is None
+        and _DONE.search(_AHEAD.sub("", one)) is None
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Final
 
 from semantic.reading import Reading
@@ -12,6 +13,9 @@ _ACTS: Final = frozenset(("do", "does", "did", "i"))
 _CLAUSE: Final = 3
 """Words of the shortest clause."""
 _HOW: Final = frozenset("如何怎么样")
+_MANY: Final = 6
+"""Words that make an order."""
+_FEW: Final = 2
 _NAME: Final = 2
 """Letters by which two Chinese names are known to be the same."""
 _GIVES: Final = re.compile("(?<![供不还交发])[给向替帮借欠赔][了过]?")
@@ -62,14 +66,36 @@ def _exchanged(asked: Reading, stored: Reading) -> bool:
     """Whether who does it and to whom it is done have changed places: `can I sue my employer` has
     the words of `can my employer sue me`, and `谁打了我` those of `我打了谁`. Where no person is
     spoken of, one run of words may stand elsewhere, and no two."""
-    if asked.persons != stored.persons or sorted(asked.content) != sorted(stored.content):
+    if asked.persons != stored.persons:
         return False
+    if sorted(asked.content) != sorted(stored.content):
+        return _crossed(asked.content, stored.content)
     if asked.question == stored.question == "who" and _sought(asked) != _sought(stored):
         return True
     if asked.content == stored.content:
         return False
     spoken = bool(asked.persons) and not (_by_me(asked) and _by_me(stored))
     return spoken or not _moved(asked.content, stored.content)
+
+
+def _crossed(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether, but for a word or two, both have the same words, with more than one run of them
+    elsewhere."""
+    mine, theirs = _kept(one, other), _kept(other, one)
+    if len(mine) < _MANY or max(len(one), len(other)) > len(mine) + _FEW:
+        return False
+    return not _moved(tuple(mine), tuple(theirs))
+
+
+def _kept(one: tuple[str, ...], other: tuple[str, ...]) -> list[str]:
+    """The words of one that the other has as well, as often as it has them."""
+    left = Counter(other)
+    kept = []
+    for word in one:
+        if left[word] > 0:
+            left[word] -= 1
+            kept.append(word)
+    return kept
 
 
 def _by_me(reading: Reading) -> bool:

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from semantic.guard import (
+    clause,
     code,
+    condition,
     extra,
     kind,
     language,
@@ -19,6 +21,7 @@ from semantic.guard import (
     opposite,
     order,
     part,
+    person,
     question,
     relation,
     slot,
@@ -48,6 +51,9 @@ BASE: Final[dict[str, Guard]] = {
     "opposite": opposite.differ,
     "order": order.differ,
     "relation": relation.differ,
+    "condition": condition.differ,
+    "clause": clause.differ,
+    "person": person.differ,
     "voice": voice.differ,
 }
 """Cheap ones first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final
 
 from semantic.matching import akin, unmatched
@@ -11,11 +12,15 @@ from semantic.wordlist import listed
 
 _BE: Final = frozenset(listed("is are was were be been being am get gets got"))
 _DO: Final = frozenset(("do", "does", "did"))
+_SOMEONE: Final = frozenset(listed("i we you he she they someone somebody"))
+_PARTICIPLE: Final = ("ed", "en", "t", "d", "n", "k")
 _ASKS: Final = frozenset(("what", "which", "who", "whom", "whose"))
 _SHORT: Final = 3
 """Words of a question with nothing between its auxiliary and its verb."""
 _BARE: Final = frozenset(listed("a an the my your our his her their its this that"))
 _BEI: Final = re.compile("(?<![棉])被(?![子告套褥动])")
+_BEHIND: Final = re.compile(r"(?:(?!怎|如何|什么|为什么|还能|可以|会不会|要不要)[^\W了过])+")
+"""Who does it and the deed, up to what is asked."""
 _OBJECT: Final = "我你他她它咱您人别谁"
 """Letters that begin what a deed is done to, where no noun is known."""
 _HEADED: Final = re.compile(r"^(?:请问|到底)?(?:什么|谁|哪些)(?![时样地人])(?!.*[是有叫为])")
@@ -37,6 +42,8 @@ def differ(asked: Reading, stored: Reading) -> bool:
     return (
         _undergoes(asked.words, stored.words)
         or _undergoes(stored.words, asked.words)
+        or _done_to(asked.words, stored.words)
+        or _done_to(stored.words, asked.words)
         or _inverted(asked, stored)
     )
 
@@ -55,6 +62,19 @@ def _undergoes(passive: tuple[str, ...], active: tuple[str, ...]) -> bool:
     patient = next((word for word in reversed(passive[: place - 1]) if word not in _BARE | _BE), "")
     by, to = _place(agent, active), _place(patient, active)
     return 0 <= to < by and (to == 0 or active[to - 1] not in _ASKS)
+
+
+def _done_to(passive: tuple[str, ...], active: tuple[str, ...]) -> bool:
+    """Whether someone, in two English questions, suffers in one the deed they do in the other."""
+    deeds = [
+        (words[0], words[2])
+        for words in zip(passive, passive[1:], passive[2:], strict=False)
+        if words[0] in _SOMEONE and words[1] in _BE and words[2].endswith(_PARTICIPLE)
+    ]
+    return bool(deeds) and any(
+        (who, deed) not in deeds and any(who == one and akin(deed, done) for one, done in deeds)
+        for who, deed in pairwise(active)
+    )
 
 
 def _place(word: str, words: tuple[str, ...]) -> int:
@@ -88,6 +108,8 @@ def _suffers(passive: str, active: str) -> bool:
     if found is None or _BEI.search(active) is not None:
         return False
     who = re.search(r"[^\W的了怎么]{1,2}$", passive[: found.start()].removesuffix("都"))
+    if _turned(passive[found.end() :], active):
+        return True
     if who is None:
         return False
     by = re.match(r"(\w\w)(\w)", passive[found.end() :])
@@ -98,6 +120,17 @@ def _suffers(passive: str, active: str) -> bool:
         return False
     acts = rf"{re.escape(who[0])}(?:[把将]|[^,。被]{{0,4}}?[{deeds}][了过着]?[{_OBJECT}])"
     return re.search(acts, active) is not None
+
+
+def _turned(told: str, active: str) -> bool:
+    """Whether what is said behind 被, who does it and then the deed, stands in the active with the
+    deed first: whom it is done to."""
+    said = _BEHIND.match(told)
+    words = said[0] if said else ""
+    return any(
+        re.search(rf"{re.escape(words[place:])}[了过到]?{re.escape(words[:place])}", active)
+        for place in range(1, len(words))
+    )
 
 
 def _sought(one: str, other: str) -> bool:

@@ -64,6 +64,8 @@ from tests.semantic.texts import reading
         ("要预约吗", "需不需要预约"),
         ("什么是期权", "甚麼是期權"),
         ("机票贬值赔偿怎么计算", "機票貶值賠償怎麼計算"),
+        ("怎么把表格转成图片", "怎么将表格转成图片"),
+        ("将照片导出到电脑的步骤", "把照片导出到电脑的步骤"),
     ],
 )
 def test_one_question(one: str, other: str) -> None:
@@ -107,6 +109,7 @@ def test_one_question(one: str, other: str) -> None:
         ("iphone八怎么样", "iphone7怎么样"),
         ("Fly from Rome to Oslo", "Fly from Oslo to Rome"),
         ("从北京到上海", "从上海到北京"),
+        ("法院将判了什么", "法院判了什么"),
         ("Is there a train over the bridge", "Is there a train under the bridge"),
         ("How do you check my identity", "How do I check my identity"),
         ("How is the exchange rate", "How do I get the exchange rate"),

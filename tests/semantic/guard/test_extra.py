@@ -1,4 +1,4 @@
-"""One more word among few narrows an English question."""
+"""A word more narrows a question, or makes it one about another thing."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ from tests.semantic.texts import both
     [
         ("What does the warranty cover", "What does the extended warranty cover"),
         ("How do I cook rice", "How do I cook brown rice"),
+        ("Where do I buy a tent peg in Leeds", "Where do I buy a tent peg bag in Leeds"),
+        ("Is a bike rack for a small car cheap", "Is a bike rack lock for a small car cheap"),
+        (
+            "Does the museum shop sell maps of London",
+            "Does the museum shop sell folding maps of London",
+        ),
+        ("哪里卖黑巧克力", "哪里卖黑巧克力酱料"),
+        ("羽毛球拍怎么选", "羽毛球拍手胶怎么选"),
     ],
 )
 def test_refused(asked: str, stored: str) -> None:
@@ -23,10 +31,13 @@ def test_refused(asked: str, stored: str) -> None:
     ("asked", "stored"),
     [
         ("How do I cook rice", "How do I cook the rice"),
-        (
-            "Does the museum shop sell maps of London",
-            "Does the museum shop sell folding maps of London",
-        ),
+        ("Does the shop at the pier sell maps", "Does the shop over at the pier sell maps"),
+        ("Do you ship tents to Fiji", "Do you guys ship tents to Fiji"),
+        ("What can mould on walls do to lungs", "What does mould on walls do to lungs"),
+        ("公积金怎么取", "住房公积金怎么取"),
+        ("怎么加热牛奶", "怎么用锅热牛奶"),
+        ("怎么取消续费", "怎么取消掉续费"),
+        ("How do I cook rice", "怎么煮饭"),
     ],
 )
 def test_kept(asked: str, stored: str) -> None:

@@ -20,6 +20,8 @@ from tests.semantic.texts import both
         ("含税价格", "未含税价格"),
         ("可以吸烟", "禁止吸烟"),
         ("付款成功", "付款失败"),
+        ("没收到退税怎么办", "收到退税怎么办"),
+        ("忘关煤气会怎样", "关煤气会怎样"),
         ("Why is my test failing", "Why is my test not failing"),
     ],
 )
@@ -39,6 +41,9 @@ def test_refused(asked: str, stored: str) -> None:
         ("非常好吃", "很好吃"),
         ("是否收费", "收费吗"),
         ("睡不着怎么办", "没睡着怎么办"),
+        ("忘了带票怎么办", "没带票怎么办"),
+        ("忘了密码怎么办", "忘记密码怎么办"),
+        ("财产没收以后怎么办", "财产被没收怎么办"),
     ],
 )
 def test_kept(asked: str, stored: str) -> None:

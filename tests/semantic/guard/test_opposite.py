@@ -32,6 +32,8 @@ from tests.semantic.texts import both
         ("请问供方怎么签字", "需方怎么签字"),
         ("股票上涨原因", "股票下跌原因"),
         ("怎么买房", "怎么卖房"),
+        ("写一段支持放烟花的话", "写一段反对放烟花的话"),
+        ("Arguments that support tolls", "Arguments that oppose tolls"),
         ("如何开启定位", "如何关闭定位"),
         ("上传照片", "下载照片"),
         ("加密文件", "解密文件"),

@@ -20,6 +20,10 @@ from tests.semantic.texts import both
         ("我打伤了别人怎么办", "我被打伤了怎么办"),
         ("病人把医生投诉了", "病人被医生投诉了"),
         ("猫抓了我怎么办", "我的猫被抓了怎么办"),
+        ("举报同事怎么写材料", "被同事举报怎么写材料"),
+        ("怎么拉黑了老客户", "怎么看出被老客户拉黑"),
+        ("What happens if I scratch a car", "What happens if I am scratched at a car wash"),
+        ("What if we overcharge", "What if we get overcharged"),
         ("员工被经理投诉怎么办", "员工投诉经理怎么办"),
         ("什么吸引蚊子", "蚊子吸引什么"),
         ("谁批准预算", "预算批准谁"),
@@ -46,6 +50,9 @@ def test_refused(asked: str, stored: str) -> None:
         ("谁是作者", "作者是谁"),
         ("什么水果维生素多", "维生素多的水果有什么"),
         ("被子怎么洗", "怎么洗被子"),
+        ("被狗咬了怎么办", "狗咬了人怎么办"),
+        ("What if we get sued", "What if we are sued"),
+        ("What if I tire of work", "What if I am late for work"),
     ],
 )
 def test_kept(asked: str, stored: str) -> None:
