@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from semantic.matching import akin
+from semantic.matching import same
 from semantic.profiles import threshold_alike
 from semantic.reading import Reading
 from semantic.settings import Settings
@@ -14,6 +14,8 @@ _CLOSE: Final = ({"how", "where"}, {"when", "long"}, {"", "what"}, {"", "count"}
 _BEING: Final = frozenset(("", "is", "there"))
 """Modals that only state: `is parking free` and `is there free parking`."""
 
+_DEED: Final = 2
+"""Where the deed stands in `do you heat`."""
 _DOING: Final = frozenset(("how", "todo", "where"))
 """Types whose body begins with what is done."""
 
@@ -32,7 +34,11 @@ def alike(asked: Reading, stored: Reading) -> bool:
     modals = {asked.modal, stored.modal}
     if (len(modals) > 1 and not modals <= _BEING) or asked.past != stored.past or not asked.content:
         return False
-    if asked.question in ("", "whether") and asked.persons != stored.persons:
+    if (
+        asked.question in ("", "whether")
+        and asked.persons != stored.persons
+        and not (_passive(asked, stored) or _passive(stored, asked))
+    ):
         return False
     if _deeds(asked, stored):
         return False
@@ -46,22 +52,31 @@ def _deeds(asked: Reading, stored: Reading) -> bool:
         return False
     if not {asked.question, stored.question} <= _DOING or not (asked.body and stored.body):
         return False
-    return not _same(asked.body[0], stored.body[0])
+    return not same(asked.body[0], stored.body[0])
+
+
+def _passive(done: Reading, doing: Reading) -> bool:
+    """Whether it is asked if a thing is done, and if you, spoken to, do it: `is the pool heated`
+    and `do you heat the pool`."""
+    if done.persons or doing.persons != ("you",) or done.words[:1] not in (("is",), ("are",)):
+        return False
+    last = done.words[-1]
+    return (
+        doing.words[:2] == ("do", "you")
+        and last not in doing.words
+        and same(last, doing.words[2] if len(doing.words) > _DEED else "")
+    )
 
 
 def _moved(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether other is one with at most one run of words moved."""
     start, end = 0, len(one)
-    while start < end and _same(one[start], other[start]):
+    while start < end and same(one[start], other[start]):
         start += 1
-    while end > start and _same(one[end - 1], other[end - 1]):
+    while end > start and same(one[end - 1], other[end - 1]):
         end -= 1
     middle, theirs = one[start:end], other[start:end]
     return any(
-        all(map(_same, middle[place:] + middle[:place], theirs))
+        all(map(same, middle[place:] + middle[:place], theirs))
         for place in range(max(1, len(middle)))
     )
-
-
-def _same(one: str, other: str) -> bool:
-    return one == other or akin(one, other)

@@ -52,7 +52,8 @@ _TIME: Final = re.compile(
     r"|year) is it|"
     r"current (?:time|date|price|weather|temperature|rate|exchange|president|status|stock|score"
     r"|news|version)|"
-    r"(?:weather|stock price|exchange rate|share price)s?|news|still (?:open|down|available))\b"
+    r"the weather|weather (?:in|for|at|like|forecast|report|going)|(?<!\w )weather"
+    r"|(?:stock price|exchange rate|share price)s?|news|still (?:open|down|available))\b"
 )
 _HAN_TIME: Final = re.compile(
     "今天|今日|今晚|今早|明天|明日|昨天|昨日|后天|前天|现在|目前|当前|此刻|最新|最近|近期|刚刚"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from semantic.numerals import spelt
-from semantic.openings import GREETING, LEAD, MEANING, OPENING, PROCESS, THANKS, WHETHER
+from semantic.openings import GREETING, LEAD, MEANING, OPENING, PRICE, PROCESS, THANKS, WHETHER
+from semantic.stems import base
 from semantic.tokens import tokens
+from semantic.turns import plain
 from semantic.wordlist import listed
 from semantic.words import ARTICLES, AUXILIARY, GETTING, GRANTED, LIGHT, MEASURES, NOUN_OF, SUBJECTS
 
@@ -27,15 +30,29 @@ _TO_ME: Final = re.compile(
 _WHEN: Final = re.compile(rf"(?:when|where) (?!(?:{'|'.join(sorted(AUXILIARY))})\b)(?=\w+ \w)")
 """Of a clause that says when, it asks nothing: no auxiliary comes before who does it."""
 _EXACTLY: Final = re.compile(r"^(how|what|where|when|why|who) (?:exactly|actually|precisely) ")
+_WISH: Final = re.compile(
+    r"^how to i (?:want|need|wish|have|would like|would love|am trying|am looking) to "
+)
+"""Whoever says what they want and then asks how, asks how to do it."""
 _SPANS: Final = ("period", "duration", "length")
+_DETERMINERS: Final = frozenset(listed("a an the my your our his her their its"))
+_IMPERSONAL: Final = ("is it ", "would it ", "is a ", "is an ")
 _NEEDED: Final = frozenset(listed("required needed necessary mandatory compulsory"))
+_OUGHT: Final = frozenset(("should", "shall"))
+_MUST: Final = re.compile(
+    r"((?:[\w ]{1,40}? )??)(?:(?:should|must|shall) (?:i|we|one|you|people|a person|someone)"
+    r"|(?:do|does) (?:i|we|one|you) (?:need to|have to|need(?!$)))(?= )"
+)
 _HOURS: Final = "openinghours"
 _AGENTS: Final = {
-    "wrote": "author", "invented": "inventor", "founded": "founder", "created": "creator",
-    "directed": "director", "painted": "painter", "composed": "composer",
-    "discovered": "discoverer", "owns": "owner", "writes": "author", "designed": "designer",
+    "write": "author", "invent": "inventor", "found": "founder", "create": "creator",
+    "direct": "director", "paint": "painter", "compose": "composer",
+    "discover": "discoverer", "owns": "owner", "writes": "author", "design": "designer",
 }  # fmt: skip
 """Who did it is asked by the deed or by its doer's name."""
+_ONCE: Final = frozenset(_AGENTS.values()) - {"owner", "director"}
+"""Whoever made it was so and is so still."""
+_PAST: Final = frozenset(("did", "was", "were", "had"))
 _FIRST: Final = frozenset(listed("i me my mine we us our"))
 _YOU: Final = frozenset(listed("you your yours"))
 _SECOND: Final = {"your": "you", "yours": "you"}
@@ -52,6 +69,8 @@ class Said(NamedTuple):
     modal: str
     body: list[str]
     """Content in order; what stands before the question word comes last."""
+    past: bool
+    """Whether it is of what was, and why is not asked."""
     persons: tuple[str, ...]
     """Of i, you, in what is asked, in the order of the first mention."""
 
@@ -63,25 +82,46 @@ def said(text: str) -> Said:
     words = spelt(tokens(text))
     text = " ".join(words)
     fronts, asked = _clauses(text)
-    asked = _EXACTLY.sub(r"\1 ", _TO_ME.sub(r"\1", asked))
+    asked = plain(_EXACTLY.sub(r"\1 ", _TO_ME.sub(r"\1", asked)))
     persons = _persons(asked.split() + fronts.split())
     question, modal, rest = _opened(asked)
     if not question and _TELL.match(text):
         question = "what"
     body = [*rest.split(), *fronts.split()]
+    if question == "long" and body[-1:] in (["last"], ["take"]):
+        del body[-1]
     if question == "what" and rest.endswith(_SPANS):
         question, body = "long", [word for word in body if word not in _SPANS]
-    if question == "whether" and not _NEEDED.isdisjoint(body):
-        modal, body = "must", [word for word in body if word not in _NEEDED]
-    if question not in _GENERAL:
-        kept = _MODALS if question in ("", "whether") else _BINDING
-        modal = " ".join((modal, *(word for word in body if word in kept))).strip()
-    if modal and asked.startswith("is it "):
-        persons = persons or ("i",)  # what is possible, is possible for the one who asks
+    modal, body = _mood(question, modal, body)
+    if modal and question == "whether" and asked.startswith(_IMPERSONAL):
+        persons = persons or ("i",)  # what may or must be done, the one who asks does
     if _HOURS in body:
         question, body = "when", ["open" if word == _HOURS else word for word in body]
     words = [*asked.split(), *fronts.split()]
-    return Said(words, question, modal, _content(question, body), persons)
+    body = _content(question, body)
+    made = question == "who" and not _ONCE.isdisjoint(body[:1])
+    past = question != "why" and not made and not _PAST.isdisjoint(words)
+    return Said(words, question, modal, body, past, persons)
+
+
+def _mood(question: str, modal: str, body: list[str]) -> tuple[str, list[str]]:
+    """Its modals, and its body without those that are told by them."""
+    if question == "whether" and not _NEEDED.isdisjoint(body):
+        modal, body = "must", [word for word in body if word not in _NEEDED]
+    if question in _GENERAL:
+        return modal, body
+    asserted = question in ("", "whether")
+    if not asserted and (must := _MUST.match(" ".join(body))):
+        modal, body = "must", [*must[1].split(), *" ".join(body)[must.end() :].split()]
+    kept = _MODALS if asserted else _BINDING
+    found = (
+        word
+        for before, word in pairwise(["", *body])
+        if word in kept and before not in _DETERMINERS  # a will is a thing
+    )
+    if not asserted:
+        found = ("must" if word in _OUGHT else word for word in found)
+    return " ".join((modal, *found)).strip(), body
 
 
 def _persons(words: list[str]) -> tuple[str, ...]:
@@ -104,6 +144,10 @@ def _clauses(text: str) -> tuple[str, str]:
     if not asks:
         return " ".join(parts[1:]), parts[0]
     place = next((place for place in asks if not _WHEN.match(parts[place])), asks[0])
+    if parts[place] == "how" and place:
+        told = parts.pop(place - 1)
+        place -= 1
+        parts[place] = _WISH.sub("how to ", f"how to {told}")
     return " ".join((*parts[place + 1 :], *parts[:place])), parts[place]
 
 
@@ -119,6 +163,8 @@ def _opened(text: str) -> tuple[str, str, str]:
     if found is None:
         if meaning := MEANING.match(text):
             return "what", "", meaning[1]
+        if price := PRICE.match(text):
+            return "price", "", price[1]
         process = PROCESS.match(text)
         return ("how", "", process[1]) if process else ("", "", text)
     kind = found.lastgroup or ""
@@ -145,12 +191,14 @@ def _content(question: str, body: list[str]) -> list[str]:
         words = [word for word in words if word not in ("cost", "costs")]
         if words and words[0] in ("for", "on"):
             del words[0]
+        if words and words[-1] in ("me", "us"):
+            del words[-1]
     if question == "how" and words:
         words = _deed(words)
     if question == "what" and len(words) > 1 and words[-1] in ("mean", "means"):
         del words[-1]
     if question == "who" and words:
-        words[0] = _AGENTS.get(words[0], words[0])
+        words[0] = _AGENTS.get(base(words[0]), words[0])
     return [_SECOND.get(word, word) for word in words if word not in _INNER]
 
 
@@ -164,8 +212,5 @@ def _deed(words: list[str]) -> list[str]:
     if len(words) == 1 or words[1] in ("for", "on"):
         return [NOUN_OF.get(words[0], words[0]), *words[1:]]
     if first.endswith("ing") and len(first) > 5:
-        base = first[:-3]
-        if len(base) > 3 and base[-1] == base[-2] and base[-1] not in "ls":
-            base = base[:-1]
-        return [base, *words[1:]]
+        return [base(first), *words[1:]]
     return words

@@ -8,6 +8,7 @@ from typing import Final
 
 from semantic.glossary import ENGLISH, HAN, NOTHING
 from semantic.irregular import VERB
+from semantic.near import near
 
 _ENDINGS: Final = ("ing", "ed", "er", "al", "ly", "ment", "ion", "es", "s", "e", "d", "y", "ies")
 _VOWELS: Final = frozenset("aeiou")
@@ -25,13 +26,18 @@ def unmatched(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[list[str], 
         return mine, theirs
     for word in tuple(mine):
         for counterpart in theirs:
-            if akin(word, counterpart) or _one_thing(word, counterpart):
+            if same(word, counterpart) or near(word, counterpart):
                 mine.remove(word)
                 theirs.remove(counterpart)
                 break
     _join(mine, theirs)
     _join(theirs, mine)
     return mine, theirs
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two words are one, in some form or spelling, or name one thing."""
+    return one == other or akin(one, other) or _one_thing(one, other)
 
 
 def _join(parts: list[str], wholes: list[str]) -> None:

@@ -13,8 +13,14 @@ GREETING: Final = re.compile(
     r"(?: (?:there|all|team|everyone|folks|guys|sir|madam|both|again))*[ ,.!:-]+)+"
 )
 THANKS: Final = re.compile(
-    r"(?:[ ,.!?-]*\b(?:(?:many |lots of )?(?:thanks|thank you|cheers)|ta|(?:kind |best )?regards)"
-    r"(?: (?:in advance|a lot|so much|very much|again|for your help))?)++[ .!,]*$"
+    r"(?:[ ,.!?-]*[,.!?-] ?(?:if (?:that is|it is|that's|it's|you do not|you don't|possible)"
+    r"(?: (?:ok|okay|alright|possible|mind))?|if you know|do you know|any ideas?|please help|help"
+    r"|(?:can|could) (?:you|anyone|someone|somebody) (?:please )?help(?: me)?(?: out)?"
+    r"|please advise|any help (?:is|would be) (?:much )?appreciated|much appreciated|just wondering"
+    r"|just curious)"
+    r"|[ ,.!?-]*\bplease (?:help|advise)"
+    r"|[ ,.!?-]*\b(?:(?:many |lots of )?(?:thanks|thank you|cheers)|ta|(?:kind |best )?regards)"
+    r"(?: (?:in advance|a lot|so much|very much|again|for your help))?)++[ .!,?]*$"
 )
 """Of texts in lower case, at their end; possessive, or many thanks would take for ever."""
 _WRITING: Final = (
@@ -23,7 +29,19 @@ _WRITING: Final = (
 )
 """What a model is asked to do: to be asked whether it can is to be asked for it."""
 LEAD: Final = re.compile(
-    r"(?:(?:so|well|but|and|sorry(?: (?:to bother|to trouble|for bothering) you)?|excuse me|yes"
+    r"(?:(?:(?:(?:could|can|would|will) you )?(?:walk|talk|guide|take) (?:me|us) through(?= how\b)"
+    r"|(?:does|do) (?:anyone|anybody|someone|somebody|you guys|any of you)(?: here)? know"
+    r"|would you (?:happen to|by any chance) know|do you by any chance know|(?:may|might) i know"
+    r"|(?:just )?out of curiosity|(?:i have )?got a (?:quick )?question(?: for you)?|i have a "
+    r"(?:quick )?question (?:about|on|regarding)(?= (?:how|what|where|when|why|who|which)\b)"
+    r"|i am (?:just )?(?:trying|looking) to (?:find out|figure out|work out|understand|learn|know)"
+    r"|i (?:can not|could not) (?:find out|figure out|work out)|(?:can|could) you help me "
+    r"(?:to )?(?:understand|figure out|find out)|help me (?:to )?(?:understand|figure out|find out)"
+    r"|i (?:want|would like|need|would love) to (?:learn|understand|find out|ask)"
+    r"|(?:please )?teach me(?= how\b)|(?:can|could|would|will) you (?:please )?let (?:me|us) know"
+    r"|please advise|any (?:tips|advice|pointers|guidance) on(?= how\b)|(?:i am )?new here"
+    r"|sorry if this (?:is|was|has been) [\w ]{1,30}?(?= ?[,.])|if you do not mind|by the way"
+    r"|so|well|but|and|sorry(?: (?:to bother|to trouble|for bothering) you)?|excuse me|yes"
     r"|right"
     r"|now|(?:just )?(?:a )?quick (?:question|one|1)|just|i have (?:got )?a (?:quick )?question"
     r"|question"
@@ -57,8 +75,8 @@ LEAD: Final = re.compile(
 
 _WHO: Final = (
     r"(?: (?:i|we|one|someone|people|you(?!.*\b(?:my|me|our|us|your)\b))"
-    r"|(?! (?:the|my|your|an?|this|these|those|it|they|he|she|that|our|his|her)\b))"
-    r"(?: actually| just| best)?"
+    r"|(?! (?:the|my|your|an?|this|these|those|it|they|he|she|that|our|his|her|\w+[^s\W]s)\b))"
+    r"(?: actually| just| best| properly| correctly)?"
 )
 """The subject that stands for all; `how do you check my identity` asks of the one spoken to."""
 _GO: Final = r"(?: (?:go about|need to go about|be able to|manage to))?"
@@ -72,6 +90,8 @@ _KINDS: Final = {
     ),
     "price": (
         r"(?:how much (?:(?:does|do|will|would|did) (?:it|this) cost(?: me| us)?(?: to)?"
+        r"|(?:do|does|will|would|did|should|must) (?:i|we|you|one) (?:have to |need to )?"
+        r"(?:pay|spend)(?: (?:for|to|on))?|(?=.*\bcosts? ?$)"
         r"|(?:does|do|will|would|did)(?= .*cost)|(?:is|are|for)\b)"
         r"|what (?:does|do|will|would) (?:it cost(?: me| us)?(?: to)?|(?=.*cost))"
         r"|(?:what|how much) (?:do|does|would|will) (?:you|they|it) charge(?: me| us)?(?: for| to)?"
@@ -88,7 +108,8 @@ _KINDS: Final = {
         r"(?: (?:of|to|for|in))(?: (?:to|i|take to))? "
         r"|what (?:steps|do|should|must)(?: (?:do|should|must))? (?:i|we) "
         r"(?:(?:need|have) to )?(?:take|do) to "
-        r"|(?:steps|ways?|guide|instructions|process|procedure|tutorial) (?:to|for|of|on) "
+        rf"|(?:the |an? )?{_BEST}(?:steps|ways?|method|guide|instructions|directions|process"
+        r"|procedure|tutorial) (?:to|for|of|on)(?: how to)? "
     ),
     "todo": (
         r"what (?:should|can|do|must|shall|could) (?:i|we|you)(?: (?:need|have) to)? "
@@ -99,8 +120,9 @@ _KINDS: Final = {
         r"|reasons? (?:for|why)|what (?:makes|causes))\b ?"
     ),
     "when": (
-        r"(?:when|what is(?= the (?:deadline|due date)\b)|(?:at |from |until )?"
-        r"what (?:time|date|day))\b ?"
+        r"(?:when|what is(?= the (?:deadline|due date"
+        r"|(?:best|right|ideal|optimal|good|latest|earliest) time (?:to|for|of year))\b)"
+        r"|(?:at |from |until )?what (?:time|date|day))\b ?"
     ),
     "where": r"(?:where|(?:in |at |to )?(?:what|which) (?:place|location))\b ?",
     "who": (
@@ -109,6 +131,7 @@ _KINDS: Final = {
     ),
     "measure": r"how (?:tall|high|deep|wide|heavy|far|fast|big|large|old|often|many|much)\b ?",
     "quantity": r"what is the (?:height|depth|width|weight|age|distance|speed|size)\b(?: of)? ?",
+    "count": r"(?:what is )?(?:the )?(?:total )?number of (?!the|my|your|this|that) ?",
     "what": (
         r"(?:what|which) (?:city|town|person|one|kind|type) (?:is|are) "
         r"|(?:what (?:is|are) (?:meant by|the (?:meaning|definition) of)|what do you mean by"
@@ -118,9 +141,10 @@ _KINDS: Final = {
     ),
     "manner": r"how\b ?",
     "can": (
-        r"(?:(?:can|could|may)(?: not)? (?:i|we|you|one|someone)|(?:am|are|is) \w+(?: \w+)? "
-        r"(?:allowed|able|permitted|entitled)(?: to)?"
-        r"|is it (?:possible|allowed|permitted|ok|okay|fine)(?: for (?:me|us))?(?: to)?"
+        r"(?:(?:can|could|may)(?: not)? (?:i|we|you|one|someone)"
+        r"|is it (?:(?:possible|allowed|permitted|fine|alright)(?: for (?:me|us))?(?: to)?"
+        r"|to|if (?:i|we))|would it be (?:possible|fine|alright) to|(?:will|would) (?:i|we) be "
+        r"(?:able|allowed|permitted) to"
         r"|can|could|may) "
     ),
     "must": (
@@ -143,6 +167,8 @@ WHETHER: Final = frozenset(listed("can must should will there did is"))
 """Types that are answered by yes or no."""
 MEANING: Final = re.compile(r"(.+?) (?:definition|meaning)$")
 """A topic with a noun that asks what it is."""
+PRICE: Final = re.compile(r"((?!the\b)(?:\w+ ){0,4}\w+) (?:price|cost)s?$")
+"""A thing with the noun that asks what it costs."""
 PROCESS: Final = re.compile(
     r"(.+?) (?:process|procedure|steps|instructions|guide|tutorial|how to)$"
 )

@@ -108,7 +108,7 @@ def _english(text: str, length: int, speech: Language, tongue: str, own: Glossar
         body=tuple(folded(word) for word in said.body if word not in _MARKS),
         question=said.question,
         modal=said.modal,
-        past=said.question != "why" and not _PAST.isdisjoint(words),
+        past=said.past,
         denials=_denials(words),
         persons=said.persons,
         numbers=numbers(" ".join(words)),
@@ -124,7 +124,6 @@ def _english(text: str, length: int, speech: Language, tongue: str, own: Glossar
 
 _ENDING: Final = frozenset(("stop", "quit"))
 _MARKS: Final = frozenset(",.?!;:")
-_PAST: Final = frozenset(("did", "was", "were", "had"))
 
 
 def _chinese(text: str, length: int, tongue: str, own: Glossary) -> Reading:

@@ -105,102 +105,12 @@ free = for free,free of charge,without charge
 include = come with,comes with
 contact = get in touch with,reach out to,get hold of
 allowed = permitted to
+getridof = get rid of,getting rid of,gets rid of
+fillin = fill in,fill out,filling in,filling out
 """.strip().splitlines()
     for single, phrases in [line.split(" = ")]
     for phrase in phrases.split(",")
 }
-
-SYNONYMS: Final = {
-    word: line.split()[0]
-    for line in """
-get receive obtain acquire
-create setup
-street road
-buy purchase
-begin start commence
-fix repair mend
-help assist
-show display
-delete erase
-change modify alter amend
-revert undo
-picture photo photograph image
-child kid
-baby infant
-film movie
-car automobile
-flat apartment
-atm cashpoint
-baggage luggage
-phone mobile cellphone smartphone
-vaccine jab vaccination shot
-warranty guarantee
-price cost
-staff employee personnel
-holiday vacation
-shop store
-taxi cab
-bin trash rubbish garbage
-lift elevator
-petrol gasoline
-fridge refrigerator
-method way
-error mistake
-problem issue trouble
-quick fast
-big large
-answer reply
-allow permit
-need require required needed
-recent latest
-document paperwork
-complaint grievance
-lawyer solicitor attorney
-illness disease
-doctor gp physician
-medicine medication
-mum mom mother
-dad father
-parcel package
-delivery shipping shipment
-deliver ship
-dispute challenge
-unlock unfreeze unblock
-lock freeze
-select choose pick
-close shut
-end finish
-build construct
-use utilise utilize
-refund reimbursement
-organise organize arrange
-defer postpone
-reserve book
-ms millisecond
-ml machinelearning
-tip hint
-author writer
-database db
-application app
-configuration config
-repository repo
-directory folder
-parameter argument param
-environment env
-programme program
-centre center
-colour color
-licence license
-favourite favorite
-grey gray
-enrol enroll
-instalment installment
-instal install
-tyre tire
-""".strip().splitlines()
-    for word in line.split()
-}
-"""Words that ask the same, to the first of their set."""
 
 NOUN_OF: Final = {
     "payment": "pay", "booking": "book", "reservation": "reserve", "cancellation": "cancel",

@@ -12,7 +12,9 @@ from semantic.words import EMPTY
 
 _FEW: Final = 2
 """Content words among which one more is a narrower question, wherever it stands."""
-_PLACES: Final = frozenset(listed("under over by from without through during within up off out"))
+_PLACES: Final = frozenset(
+    listed("under over by from without through during within up off out per")
+)
 _LOOSE: Final = EMPTY | _PLACES
 """Words that make no phrase with the one beside them."""
 _HAN_WORD: Final = 2

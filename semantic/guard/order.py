@@ -12,6 +12,8 @@ from semantic.stems import stem
 _ACTS: Final = frozenset(("do", "does", "did", "i"))
 _CLAUSE: Final = 3
 """Words of the shortest clause."""
+_FRONTS: Final = frozenset(("in", "on", "at", "for", "with", "into", "during", "under", "within"))
+"""English words that begin a phrase which may be told first or last."""
 _HOW: Final = frozenset("如何怎么样")
 _MANY: Final = 6
 """Words that make an order."""
@@ -54,8 +56,11 @@ def _shuffled(asked: Reading, stored: Reading) -> bool:
         return False
     if asked.language == "zh":
         return not rotated(one, other) and _told(one) != _told(other)
-    clauses = range(_CLAUSE, len(one) - _CLAUSE + 1)
-    return all(one[place:] + one[:place] != other for place in clauses)
+    return not any(
+        one[place:] + one[:place] == other
+        and (_CLAUSE <= place <= len(one) - _CLAUSE or _FRONTS & {one[0], other[0]})
+        for place in range(2, len(one) - 1)
+    )
 
 
 def _told(words: tuple[str, ...]) -> list[str]:
