@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from semantic.canonical import defines
 from semantic.matching import same
 from semantic.profiles import threshold_alike
 from semantic.reading import Reading
@@ -40,7 +41,7 @@ def alike(asked: Reading, stored: Reading) -> bool:
         and not (_passive(asked, stored) or _passive(stored, asked))
     ):
         return False
-    if _deeds(asked, stored):
+    if _deeds(asked, stored) or (len(asked.content) < 2 and defines(asked) != defines(stored)):
         return False
     return len(asked.content) == len(stored.content) and _moved(asked.content, stored.content)
 

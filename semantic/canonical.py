@@ -27,7 +27,7 @@ def question(reading: Reading) -> bytes | None:
     if not body or (len(body) < 2 and len(body[0]) < 2):
         return None
     bare = len(body) < 2 and reading.question in _TYPED and reading.language != "zh"
-    if bare and not (reading.question == "what" and _defines(reading)):
+    if bare and not (reading.question == "what" and defines(reading)):
         return None
     asked = reading.question in _SPOKEN_TO and reading.modal != "there"
     persons = sorted(reading.persons) if asked else ()
@@ -48,9 +48,9 @@ def question(reading: Reading) -> bytes | None:
     return "\n".join(parts).encode("utf-8", "surrogatepass")
 
 
-def _defines(reading: Reading) -> bool:
+def defines(reading: Reading) -> bool:
     """Whether it asks what a word means; of what is known already (`the`), more is asked."""
-    word = reading.body[0]
+    word = reading.body[0] if reading.body else ""
     return (
         not _MEANS.isdisjoint(reading.words)
         and word.isalpha()

@@ -3,48 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from semantic.glossary import HAN
 from semantic.han import (
     ASIDES,
-    FOLDS,
     IDLE,
     MODALS,
     NEGATED,
     NOT_NEGATED,
-    POLITE,
     QUESTIONS,
-    THANKS,
     WHOLE,
 )
-from semantic.numerals import arabic
+from semantic.han_openings import LEAD, TAIL
+from semantic.han_synonyms import FOLDS
+from semantic.han_turns import plain
+from semantic.numerals import arabic, daily
 from semantic.traditional import LETTERS
-from semantic.wordlist import entries, listed
+from semantic.wordlist import any_of, entries, listed
 
-
-def any_of(words: Iterable[str]) -> str:
-    """A pattern for the longest of some words."""
-    return "|".join(map(re.escape, sorted(set(words), key=lambda word: (-len(word), word))))
-
-
-_WONDER: Final = "我?[就只还也]?是?想要?来?(?:问问|问|知道|了解|请教|咨询|打听)(?:一下|下|你们|您)*"
-"""To wonder is to ask."""
-_GREETED: Final = r"[^\W\d对]{0,3}(?:您好|你好)(?=[,,!!。])"
-"""Whoever is greeted: 医生您好."""
-_ASKED: Final = (
-    "(?:请问)?(?:你|您)?(?:能不能|可不可以|能否|可否|可以|能)(?:请)?(?:你|您)?(?:给我|帮我|替我|为我|帮忙)"
-    "(?=写|推荐|翻译|解释|介绍|列|总结|概括|生成|起草|拟|编|设计|讲|改写|润色|检查|分析|比较|计算|举)"
-)
-"""Whether a model can write it is no question: it is asked for it."""
-_LEAD: Final = re.compile(
-    f"(?:(?:{_WONDER}|{_GREETED}|{_ASKED}|{any_of(POLITE)})(?!假|客|求|们|年|是说|题|决)"
-    "[,,。!!??、::~ 哈啊呀]*)+"
-)
 _CAN: Final = re.compile("能|可")
 _CAN_IT: Final = re.compile("[吗么]?[??。!!]*$")
-_TAIL: Final = re.compile(f"(?:[,,。!!??、~. ]|{any_of(THANKS)})+$")
 _ASIDE: Final = re.compile(f"{any_of(ASIDES)}|(?<=介绍|解释)下|(?<=[看查问说讲])下(?!载|单)")
 _KIND: Final = {word: kind for kind, words in QUESTIONS.items() for word in words}
 _QUESTION: Final = re.compile(
@@ -60,7 +39,7 @@ _RANK: Final = {
     for rank, kind in enumerate(
         listed(
             "why fix state how price often long when height length size weight distance who "
-            "where count "
+            "where age count "
             "which what"
         )
     )
@@ -87,6 +66,8 @@ _TAKEN: Final = re.compile(
 )
 """将 that says what is taken, not what is yet to come."""
 _AUTHOR: Final = re.compile("(?:是谁|由谁|谁)(?:写|创作)[了的]?")
+_BY: Final = re.compile("(?:使用|用)(?=.*(?:付款|支付|付|卡|券|宝|花呗|微信|现金|币|积分))")
+"""Whether one can pay by it is asked with it or without."""
 _PLACE: Final = re.compile(r"在(.{1,12}?)(?:里面|上面|中|上|里|内|下)(?=.{2})")
 _NOT_NEGATED: Final = re.compile(rf"{any_of(NOT_NEGATED)}|没收(?![到件货款])|(.{{1,2}})不\1|有没有")
 _NEGATED: Final = re.compile(rf"{any_of(NEGATED)}|忘[记了]?(?=[带拿交填写买缴还关锁付吃打签])")
@@ -124,15 +105,16 @@ def simplified(text: str) -> str:
 
 def said(text: str) -> Said:
     """Read a lower-case text in simplified letters."""
-    text = arabic(text)
+    text = daily(arabic(text))
     asked = _AUTHOR.sub("作者是谁", _FORMALITY.sub(r"\1", _ASIDE.sub("", _shorn(text))))
     persons = tuple(dict.fromkeys(_WHO[who] for who in _PERSON.findall(asked)))
+    asked_whether = _EITHER.search(asked) is not None
+    asked = plain(asked)
     denials = len(_NEGATED.findall(_NOT_NEGATED.sub("", asked)))
     whether = asked.endswith("吗") or "吗" in asked[-3:]
     asked = asked.removesuffix("吗")
     question, before, after = _opened(_TAKEN.sub("把", asked))
     before = _LOCAL.sub("", before)
-    asked_whether = _EITHER.search(asked) is not None
     if not question and (whether or asked_whether):
         question = "whether"
     modal, before, after = _modal(before, after)
@@ -140,6 +122,8 @@ def said(text: str) -> Said:
         modal = "must"
     if question == "whether" and not modal and _HAVE.search(before + after):
         modal = "have"
+    if question == "whether" and modal == "can":
+        after, before = _BY.sub("", after), _BY.sub("", before)
     if question not in ("", "whether", "what", "why"):
         modal, after = "", _BEST.sub("", after)
     place = _PLACE.match(after)
@@ -151,12 +135,12 @@ def said(text: str) -> Said:
 
 
 def _shorn(text: str) -> str:
-    lead = _LEAD.match(text)
+    lead = LEAD.match(text)
     if lead and lead.end() < len(text):
         text = text[lead.end() :]
         if _CAN.search(lead[0]):
             text = _CAN_IT.sub("", text)
-    tail = _TAIL.search(text)
+    tail = TAIL.search(text)
     return text[: tail.start()] if tail else text
 
 
@@ -185,7 +169,7 @@ def _modal(before: str, after: str) -> tuple[str, str, str]:
         if found:
             rest = part[: found.start()] + part[found.end() :]
             kind = _MODAL_OF[found[0]]
-            kind = "can" if kind == "support" else kind
+            kind = {"support": "can", "is": ""}.get(kind, kind)
             return (kind, rest, after) if part is before else (kind, before, rest)
     return "", before, after
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from semantic.alike import alike, least
 from semantic.eligible import ineligible
 from semantic.form import Forms, tells
-from semantic.guard.verdict import refusal
+from semantic.guard.verdict import opposed, refusal
 from semantic.lessons import EQUAL
 from semantic.protocol import Found
 from semantic.reading import read
@@ -79,11 +79,16 @@ class Lookup:
         if not tells(asked.form):
             return None
         keys = self._memory.same(asked.message.scope, asked.form, self._settings.top_k)
-        key = next((key for key in keys if self._standing(asked, key) is not None), None)
+        key = next((key for key in keys if self._agrees(asked, key)), None)
         if key is None:
             return None
         found = self._settled(asked, key, "canonical", EQUAL)
         return None if found.action == "none" else found
+
+    def _agrees(self, asked: _Asked, key: bytes) -> bool:
+        """Whether an answer stands whose question, of the same form, does not say the opposite."""
+        held = self._standing(asked, key)
+        return held is not None and not opposed(asked.reading, self._read(held.text))
 
     def _promoted(self, asked: _Asked) -> Found | None:
         """By what the judge said of this very question behind an earlier answer."""

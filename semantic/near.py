@@ -10,7 +10,7 @@ from semantic.wordlist import entries, listed
 
 _ENGLISH: Final = """
 raise increase boost
-lower reduce decrease cut
+lower reduce decrease
 improve enhance
 delete remove eliminate getridof
 cancel end stop terminate
@@ -57,7 +57,6 @@ pain ache
 stomach tummy belly
 bug insect
 fee charge
-fine penalty
 place location
 kind type sort
 amount quantity
@@ -67,21 +66,11 @@ password passcode
 finish complete
 fillin complete
 consult see
-contact call
 get obtain
 choose select
-use employ
-get become
-own have
-put place
-state province
-good ideal suitable
 normal usual
 required mandatory
 job occupation profession
-dish recipe
-seat place
-weight mass
 hurt ache
 """
 _HAN: Final = """

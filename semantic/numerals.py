@@ -46,7 +46,8 @@ _HAN_MANY: Final = {"万": 10**4, "亿": 10**8}
 _IDLE: Final = listed(
     "一下 一个 一些 一样 一起 一般 一直 一定 一点 一切 一共 一种 一旦 一边 一会 一并 一致 一方 "
     "一家 "
-    "一台 一份 一张 一本 一部 一只 一条 一件 一位 一名 一款 一首 一篇 一段 一封 一场 一键 统一 "
+    "一台 一支 一辆 一座 一棵 一颗 一套 一头 一匹 一枚 "
+    "一份 一张 一本 一部 一只 一条 一件 一位 一名 一款 一首 一篇 一段 一封 一场 一键 统一 "
     "唯一 "
     "万一 进一步 哪一 某一 另一 每一 同一 之一 一一 三星 张三 李四 王五 四川 千万 百度 百科 百合 "
     "百货 万能 "
@@ -74,6 +75,7 @@ _HAN_DAYTIME: Final = re.compile(
     r"|(\d{1,2})分?)?(?!\d)"
 )
 _NOON: Final = 12
+_AFTERNOON: Final = re.compile(r"(?:下午|傍晚|晚上)的?(\d|1[01])(?=点)")
 _LATE: Final = frozenset(("下午", "傍晚", "晚上", "夜里", "afternoon", "evening", "night"))
 
 
@@ -108,6 +110,11 @@ def spelt(words: list[str]) -> list[str]:
 def arabic(text: str) -> str:
     """A Chinese text with its numerals in digits."""
     return _HAN_NUMBER.sub(_arabic, text)
+
+
+def daily(text: str) -> str:
+    """A Chinese text in digits with its hours of the afternoon counted on from noon."""
+    return _AFTERNOON.sub(lambda found: f"{int(found[1]) % _NOON + _NOON}", text)
 
 
 def numbers(text: str) -> tuple[str, ...]:

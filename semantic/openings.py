@@ -74,8 +74,9 @@ LEAD: Final = re.compile(
 """Said before the question, and no part of it."""
 
 _WHO: Final = (
-    r"(?: (?:i|we|one|someone|people|you(?!.*\b(?:my|me|our|us|your)\b))"
-    r"|(?! (?:the|my|your|an?|this|these|those|it|they|he|she|that|our|his|her|\w+[^s\W]s)\b))"
+    r"(?: (?:i|we|one|someone|you(?!.*\b(?:my|me|our|us|your)\b))"
+    r"|(?! (?:the|my|your|an?|this|these|those|it|they|he|she|people|that|our|his|her"
+    r"|\w+[^s\W]s)\b))"
     r"(?: actually| just| best| properly| correctly)?"
 )
 """The subject that stands for all; `how do you check my identity` asks of the one spoken to."""

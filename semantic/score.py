@@ -9,7 +9,7 @@ import numpy as np
 from semantic.alike import alike, least
 from semantic.canonical import question
 from semantic.eligible import ineligible
-from semantic.guard.verdict import refusal
+from semantic.guard.verdict import opposed, refusal
 from semantic.reading import read
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Score:
             if why := ineligible(reading, _LIVES, self._settings):
                 return "semantic", 0.0, f"ineligible:{why}"
         form = question(one)
-        if form is not None and form == question(other):
+        if form is not None and form == question(other) and not opposed(one, other):
             return "canonical", 1.0, ""
         for text in (asked, stored):
             if not self._embedder.takes(text) or not self._embedder.whole(text):

@@ -32,7 +32,8 @@ _SILENT: Final = re.compile(
 _PLAIN: Final = frozenset(
     listed(
         "access add assess audit benefit bias bless boss budget bus chat combat commit credit "
-        "cross deposit develop discuss dress drop edit egg err exit express focus format gas guess hang "
+        "cross deposit develop discuss dress drop edit egg err exit express focus format gas "
+        "guess hang "
         "inherit install interpret kiss limit market miss pass permit pivot plan possess press "
         "process profit program put shut stop stress submit target toss treat visit"
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 
 def entries(text: str) -> list[str]:
     """The entries of a list."""
@@ -25,3 +28,8 @@ def named(text: str) -> dict[str, list[str]]:
 def listed(text: str) -> list[str]:
     """Words with blanks between them, on any number of lines."""
     return text.split()
+
+
+def any_of(words: Iterable[str]) -> str:
+    """A pattern for the longest of some words."""
+    return "|".join(map(re.escape, sorted(set(words), key=lambda word: (-len(word), word))))

@@ -17,8 +17,14 @@ _PLACES: Final = frozenset(
 )
 _LOOSE: Final = EMPTY | _PLACES
 """Words that make no phrase with the one beside them."""
+_HAN_FEW: Final = 3
+"""Letters of a question with no more than a word or two."""
 _HAN_WORD: Final = 2
 """Letters of most Chinese nouns; a single one more is often no more than a particle."""
+_HAN_HEADS: Final = frozenset(
+    "店器机盖套盒架卡厂员师费率税证车站厅馆室场剂膜板柜桌椅布纸笔刷刀袋箱壳座垫罩油液粉汁汤酱皮"
+)
+"""Letters that make another noun of the one before."""
 _HAN_ENDED: Final = re.compile("$|[,。?!;吗呢]|怎|如何|多|几|什么|哪|为|的|在|要|需|是|有|会|能|可")
 """What follows a Chinese noun at its end."""
 
@@ -61,10 +67,14 @@ def _headed(long: Reading, short: Reading) -> bool:
     if more < 1:
         return False
     place = _parting(long.body, short.body)
-    if place == 0 or long.body[place + more :] != short.body[place:]:
+    if long.body[place + more :] != short.body[place:]:
         return False
     word = "".join(long.body[place : place + more])
-    if len(word) < _HAN_WORD or not word.isalpha():
+    if len("".join(short.body)) <= _HAN_FEW and len(word) >= _HAN_WORD:
+        return True
+    if place == 0:
+        return False
+    if not word.isalpha() or (len(word) < _HAN_WORD and word not in _HAN_HEADS):
         return False
     found = long.text.find(long.body[place - 1] + word)
     return (

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import pairwise
 from typing import Final
 
+from semantic.glossary import HAN, NOTHING
 from semantic.reading import Reading
 from semantic.stems import stem
+from semantic.words import AUXILIARY
 
 _ACTS: Final = frozenset(("do", "does", "did", "i"))
 _CLAUSE: Final = 3
 """Words of the shortest clause."""
 _FRONTS: Final = frozenset(("in", "on", "at", "for", "with", "into", "during", "under", "within"))
 """English words that begin a phrase which may be told first or last."""
-_HOW: Final = frozenset("如何怎么样")
+_HOW: Final = frozenset("如何怎么样为什啥咋吗呢")
+_WHEN: Final = frozenset(("weekday", "day", "daytime", "season", "year", "relative"))
+"""Classes of words that say when."""
 _MANY: Final = 6
 """Words that make an order."""
 _FEW: Final = 2
@@ -64,7 +69,17 @@ def _shuffled(asked: Reading, stored: Reading) -> bool:
 
 
 def _told(words: tuple[str, ...]) -> list[str]:
-    return [word for word in words if word not in _HOW]
+    """Words without those that ask, and those that say when: in Chinese, both come before what is
+    spoken of or behind."""
+    return [
+        word
+        for word in words
+        if word not in _HOW and not any(kind in _WHEN for kind, _ in _members(word))
+    ]
+
+
+def _members(word: str) -> tuple[tuple[str, str], ...]:
+    return HAN.get(word, NOTHING).members
 
 
 def _exchanged(asked: Reading, stored: Reading) -> bool:
@@ -105,7 +120,7 @@ def _kept(one: tuple[str, ...], other: tuple[str, ...]) -> list[str]:
 
 def _by_me(reading: Reading) -> bool:
     """Whether it asks, in English, what the asker does: no one else can be who does it."""
-    return "i" in reading.words[1:_CLAUSE]
+    return any(here in AUXILIARY and there == "i" for here, there in pairwise(reading.words))
 
 
 def _sought(reading: Reading) -> bool:

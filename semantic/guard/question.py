@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from semantic.reading import Reading
@@ -13,6 +14,7 @@ _FAMILIES: Final = {
     "often": "often",
     "where": "where",
     "who": "who",
+    "age": "age",
     "price": "price",
     "much": "price",
     "count": "count",
@@ -23,15 +25,33 @@ _FAMILIES: Final = {
 """Types that exclude each other; whether, what and measures go with any."""
 _CLOSE: Final = frozenset({frozenset({"how", "where"}), frozenset({"price", "count"})})
 """Where to apply for it and how to are one answer to those who ask."""
+_TIMES: Final = {"when", "long"}
+_CLOCK: Final = re.compile(r"[几哪]点|几号|哪一?天|\bwhat (?:time|date|day)\b")
+"""Asks for a time by the clock, or a day: for how long is no answer to it."""
+_MEASURE: Final = re.compile(
+    "(?:几|多少)([次种层遍趟倍页度米斤克升元块盒瓶杯碗包袋箱]|公斤|千克|厘米)"
+)
+"""What a Chinese question counts, where it is not the noun behind."""
+_ANY: Final = {"元": "块", "千克": "公斤"}
 
 
 def differ(asked: Reading, stored: Reading) -> bool:
     """Whether the types exclude each other."""
+    if _clocked(asked) != _clocked(stored) and {asked.question, stored.question} == _TIMES:
+        return True
     if asked.question == stored.question:
-        return False
+        return asked.language == "zh" and _measures(asked.text) != _measures(stored.text)
     one, other = _FAMILIES.get(asked.question), _FAMILIES.get(stored.question)
     if one is None or other is None:
         return bool(asked.question and stored.question) and asked.content == stored.content
     if one == other:
         return False
     return frozenset((one, other)) not in _CLOSE
+
+
+def _clocked(reading: Reading) -> bool:
+    return _CLOCK.search(reading.text) is not None
+
+
+def _measures(text: str) -> set[str]:
+    return {_ANY.get(unit, unit) for unit in _MEASURE.findall(text)}

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from semantic.chinese import any_of
 from semantic.reading import Reading
-from semantic.wordlist import listed
+from semantic.wordlist import any_of, listed
 
 _RELATIONS: Final = {
     "to": "to", "into": "to", "onto": "to", "towards": "to", "from": "from",

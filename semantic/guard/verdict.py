@@ -33,6 +33,7 @@ from semantic.guard import (
 )
 from semantic.reading import Reading
 from semantic.settings import Settings
+from semantic.wordlist import listed
 
 Guard: TypeAlias = Callable[[Reading, Reading], bool]
 
@@ -65,7 +66,19 @@ BALANCED: Final[dict[str, Guard]] = {
 """What a single word exchanged or added may do, whichever word it is."""
 STRICT: Final[dict[str, Guard]] = {**BALANCED, "type": type.differ, "slot": slot.differ}
 """And several of them, where most words are equal."""
+_OPPOSED: Final = tuple(
+    BASE[name]
+    for name in listed(
+        "number negation mood part kind opposite relation voice condition clause person"
+    )
+)
+"""Those that no way of asking the same, in any order, makes refuse."""
 _PROFILES: Final = {"strict": STRICT, "balanced": BALANCED}
+
+
+def opposed(asked: Reading, stored: Reading) -> bool:
+    """Whether questions with one canonical form say opposite things all the same."""
+    return any(differ(asked, stored) for differ in _OPPOSED)
 
 
 def refusal(asked: Reading, stored: Reading, settings: Settings) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from semantic.alike import alike
 from semantic.canonical import question
 from semantic.eligible import ineligible
-from semantic.guard.verdict import refusal
+from semantic.guard.verdict import opposed, refusal
 from semantic.profiles import threshold, threshold_alike
 from semantic.reading import read
 from semantic.settings import Settings
@@ -50,7 +50,7 @@ def step(
     if choosy and any(ineligible(one, TTL, settings) for one in (asked, stored)):
         return ""
     key = question(asked)
-    if key is not None and key == question(stored):
+    if key is not None and key == question(stored) and not opposed(asked, stored):
         return "canonical"
     if refusal(asked, stored, settings):
         return ""

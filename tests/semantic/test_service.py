@@ -49,6 +49,16 @@ async def test_a_question_is_found_again() -> None:
     assert (found.action, found.key, found.group) == ("serve", key("bird"), "m/en")
 
 
+async def test_guards_are_asked_of_the_same_canonical_form_too() -> None:
+    """What is left out of a form may turn a question round: what is about to be, and what was."""
+    async with company() as here:
+        await here.learn("哪班船开了", "ship")
+
+        found = await here.ask("哪班船要开了")
+
+    assert (found.action, found.kind) == ("none", "semantic")
+
+
 async def test_the_same_canonical_form_needs_no_embedder() -> None:
     async with company() as here:
         here.embedder.fails = True

@@ -21,6 +21,8 @@ from tests.semantic.texts import both
         ),
         ("哪里卖黑巧克力", "哪里卖黑巧克力酱料"),
         ("羽毛球拍怎么选", "羽毛球拍手胶怎么选"),
+        ("哪里能买滑板", "哪里能买滑板车"),
+        ("补牙怎么挂号", "怎么挂号"),
     ],
 )
 def test_refused(asked: str, stored: str) -> None:

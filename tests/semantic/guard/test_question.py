@@ -21,6 +21,10 @@ from tests.semantic.texts import both
         ("谁能申请", "什么时候申请"),
         ("驾照怎么考", "考驾照多少钱"),
         ("什么是区块链", "为什么区块链"),
+        ("体检几点开始", "体检多久"),
+        ("What time is the show", "How long is the show"),
+        ("每天吃几次", "每天吃几粒"),
+        ("每天吃多少克", "每天吃多少次"),
     ],
 )
 def test_refused(asked: str, stored: str) -> None:
@@ -37,6 +41,7 @@ def test_refused(asked: str, stored: str) -> None:
         ("怎么申请", "在哪里申请"),
         ("为什么慢", "慢的原因是什么"),
         ("多久到", "什么时候到"),
+        ("每天吃多少克", "每天吃几克"),
     ],
 )
 def test_kept(asked: str, stored: str) -> None:
