@@ -6,6 +6,7 @@ from typing import Final
 
 from semantic.canonical import defines
 from semantic.matching import same
+from semantic.near import near
 from semantic.profiles import threshold_alike
 from semantic.reading import Reading
 from semantic.settings import Settings
@@ -53,7 +54,7 @@ def _deeds(asked: Reading, stored: Reading) -> bool:
         return False
     if not {asked.question, stored.question} <= _DOING or not (asked.body and stored.body):
         return False
-    return not same(asked.body[0], stored.body[0])
+    return not _meet(asked.body[0], stored.body[0])
 
 
 def _passive(done: Reading, doing: Reading) -> bool:
@@ -72,12 +73,16 @@ def _passive(done: Reading, doing: Reading) -> bool:
 def _moved(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether other is one with at most one run of words moved."""
     start, end = 0, len(one)
-    while start < end and same(one[start], other[start]):
+    while start < end and _meet(one[start], other[start]):
         start += 1
-    while end > start and same(one[end - 1], other[end - 1]):
+    while end > start and _meet(one[end - 1], other[end - 1]):
         end -= 1
     middle, theirs = one[start:end], other[start:end]
     return any(
-        all(map(same, middle[place:] + middle[:place], theirs))
+        all(map(_meet, middle[place:] + middle[:place], theirs))
         for place in range(max(1, len(middle)))
     )
+
+
+def _meet(one: str, other: str) -> bool:
+    return same(one, other) or near(one, other)

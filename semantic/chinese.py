@@ -18,7 +18,8 @@ from semantic.han import (
 from semantic.han_openings import LEAD, TAIL
 from semantic.han_synonyms import FOLDS
 from semantic.han_turns import plain
-from semantic.numerals import arabic, daily
+from semantic.near import HAN_WORDS
+from semantic.numerals import counted
 from semantic.traditional import LETTERS
 from semantic.wordlist import any_of, entries, listed
 
@@ -76,7 +77,7 @@ _NEGATED: Final = re.compile(rf"{any_of(NEGATED)}|忘[记了]?(?=[带拿交填�
 FOLD: Final = {
     word: entry.split()[0] for entry in entries(FOLDS) for word in entry.split()
 } | dict.fromkeys(IDLE, "")
-_KNOWN: Final = {*FOLD, *WHOLE, *HAN}
+_KNOWN: Final = {*FOLD, *WHOLE, *HAN, *HAN_WORDS}
 _UNIT: Final = re.compile(
     rf"[a-z][a-z.+#'-]*[a-z+#]|[a-z]|\d[\d.:%-]*|{any_of(_KNOWN)}|[^\W_]"
     rf"|[^\w\s,。!?、,.!?;:;:()()\"'“”‘’《》「」【】~·…-]"
@@ -105,7 +106,7 @@ def simplified(text: str) -> str:
 
 def said(text: str) -> Said:
     """Read a lower-case text in simplified letters."""
-    text = daily(arabic(text))
+    text = counted(text)
     asked = _AUTHOR.sub("作者是谁", _FORMALITY.sub(r"\1", _ASIDE.sub("", _shorn(text))))
     persons = tuple(dict.fromkeys(_WHO[who] for who in _PERSON.findall(asked)))
     asked_whether = _EITHER.search(asked) is not None

@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from semantic.figures import figures
 from semantic.numerals import spelt
 from semantic.openings import GREETING, LEAD, MEANING, OPENING, PRICE, PROCESS, THANKS, WHETHER
 from semantic.stems import base
@@ -79,7 +80,7 @@ def said(text: str) -> Said:
     """Read a lower-case text."""
     greeting = GREETING.match(text)
     text = THANKS.sub("", text[greeting.end() :] if greeting else text).replace(" - ", ", ")
-    words = spelt(tokens(text))
+    words = spelt(tokens(figures(text)))
     text = " ".join(words)
     fronts, asked = _clauses(text)
     asked = plain(_EXACTLY.sub(r"\1 ", _TO_ME.sub(r"\1", asked)))

@@ -18,7 +18,8 @@ _ASKED: Final = (
     "(?=写|推荐|翻译|解释|介绍|列|总结|概括|生成|起草|拟|编|设计|讲|改写|润色|检查|分析|比较|计算|举)"
 )
 """Whether a model can write it is no question: it is asked for it."""
-_GIVEN: Final = "(?:请)?给我(?=写|讲|推荐|介绍|解释|列|翻译)"
+_GIVEN: Final = "(?:请)?给我(?=写[一首篇个封段份点关]|讲|推荐|介绍|解释|列|翻译)"
+_HANDED: Final = "(?:请|麻烦)?(?:给我|给|发我|来|求)一?[份个张篇](?![人月星天])"
 _TAUGHT: Final = f"{_MAY}?(?:请)?(?:教教|教)(?:一下|下)?(?:我|大家)(?:一下|下)?(?=怎么|如何|怎样)"
 _TOLD: Final = (
     f"(?:{_MAY}|给我|帮我|为我|简单|详细|通俗)+(?:地|的)?"
@@ -35,7 +36,7 @@ _AFRAID: Final = (
     "|(?:新手|小白|萌新|新人|菜鸟)(?:求问|求教|提问|求助|请教|想问)(?:一下|下)?"
 )
 LEAD: Final = re.compile(
-    f"(?:(?:{_WONDER}|{_GREETED}|{_ASKED}|{_GIVEN}|{_TAUGHT}|{_TOLD}|{_EXPLAINED}|{_FIND}|{_KNOWN_TO}|{_BEGGED}"
+    f"(?:(?:{_WONDER}|{_GREETED}|{_ASKED}|{_GIVEN}|{_HANDED}|{_TAUGHT}|{_TOLD}|{_EXPLAINED}|{_FIND}|{_KNOWN_TO}|{_BEGGED}"
     f"|{_AFRAID}|{any_of(POLITE)})(?!假|客|求|们|年|是说|题|决)"
     "[,,。!!??、::~ 哈啊呀]*)+"
 )

@@ -12,7 +12,8 @@ _ENGLISH: Final = """
 raise increase boost
 lower reduce decrease
 improve enhance
-delete remove eliminate getridof
+delete remove eliminate getridof takeout
+order request
 cancel end stop terminate
 fix repair resolve correct
 find locate
@@ -34,7 +35,7 @@ rule regulation
 size dimension
 salary wage pay
 company firm
-trip journey
+trip journey travel
 meal dish
 easy simple
 hard difficult
@@ -118,6 +119,7 @@ def _sets(text: str, of: str) -> dict[str, frozenset[tuple[str, int]]]:
 
 
 _SETS: Final = _sets(_ENGLISH, "en") | _sets(_HAN, "zh")
+HAN_WORDS: Final = frozenset(listed(_HAN))
 _NONE: Final[frozenset[tuple[str, int]]] = frozenset()
 
 

@@ -75,6 +75,7 @@ _HAN_DAYTIME: Final = re.compile(
     r"|(\d{1,2})分?)?(?!\d)"
 )
 _NOON: Final = 12
+_EACH: Final = re.compile(r"(?<![\d第])1([天周年]|个?月)(?=\D*(?:多少|几))")
 _AFTERNOON: Final = re.compile(r"(?:下午|傍晚|晚上)的?(\d|1[01])(?=点)")
 _LATE: Final = frozenset(("下午", "傍晚", "晚上", "夜里", "afternoon", "evening", "night"))
 
@@ -112,9 +113,11 @@ def arabic(text: str) -> str:
     return _HAN_NUMBER.sub(_arabic, text)
 
 
-def daily(text: str) -> str:
-    """A Chinese text in digits with its hours of the afternoon counted on from noon."""
-    return _AFTERNOON.sub(lambda found: f"{int(found[1]) % _NOON + _NOON}", text)
+def counted(text: str) -> str:
+    """A Chinese text with its numerals in digits, its hours of the afternoon counted on from noon,
+    and how much a day takes as how much each day does."""
+    late = _AFTERNOON.sub(lambda found: f"{int(found[1]) % _NOON + _NOON}", arabic(text))
+    return _EACH.sub(r"每\1", late)
 
 
 def numbers(text: str) -> tuple[str, ...]:

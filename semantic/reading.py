@@ -9,7 +9,7 @@ from typing import Final
 
 from semantic import chinese, english
 from semantic.glossary import ENGLISH, HAN, NOTHING, QUOTES, Facts, Glossary, glossary
-from semantic.numerals import arabic, numbers
+from semantic.numerals import counted, numbers
 from semantic.settings import Terms
 from semantic.stems import folded, stem, topic
 from semantic.tongue import Language, language
@@ -145,7 +145,7 @@ def _chinese(text: str, length: int, tongue: str, own: Glossary) -> Reading:
         past=False,
         denials=said.denials,
         persons=said.persons,
-        numbers=numbers(arabic(lower)),
+        numbers=numbers(counted(lower)),
         poles=poles | more_poles,
         members=(*members, *more_members),
         names=tuple(unit for unit in latin if chinese.FOLD.get(unit, unit).isascii()),

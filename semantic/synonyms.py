@@ -75,6 +75,7 @@ ml machinelearning
 tip hint
 author writer
 database db
+postgres postgresql
 application app
 configuration config
 repository repo

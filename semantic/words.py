@@ -105,6 +105,14 @@ free = for free,free of charge,without charge
 include = come with,comes with
 contact = get in touch with,reach out to,get hold of
 allowed = permitted to
+asap = as soon as possible
+gdp = gross domestic product
+vpn = virtual private network
+api = application programming interface
+hr = human resources
+ceo = chief executive officer
+gp = general practitioner
+diy = do it yourself
 getridof = get rid of,getting rid of,gets rid of
 fillin = fill in,fill out,filling in,filling out
 """.strip().splitlines()
