@@ -9,11 +9,16 @@ from typing import Final
 from semantic.glossary import ENGLISH, HAN, NOTHING
 from semantic.irregular import VERB
 from semantic.near import near
+from semantic.synonyms import SYNONYMS
 
 _ENDINGS: Final = ("ing", "ed", "er", "al", "ly", "ment", "ion", "es", "s", "e", "d", "y", "ies")
 _VOWELS: Final = frozenset("aeiou")
 _NAMED: Final = frozenset(("unit", "currency", "code", "database", "weekday", "month"))
 """Classes whose members have several names each, and nothing else in common."""
+_WORDS: Final[dict[str, list[str]]] = {}
+"""To a word that stands for several that ask the same, those."""
+for _word, _first in SYNONYMS.items():
+    _WORDS.setdefault(_first, []).append(_word)
 _LONG: Final = 5
 """Letters from which on a single slip of the pen leaves a word known."""
 
@@ -37,7 +42,18 @@ def unmatched(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[list[str], 
 
 def same(one: str, other: str) -> bool:
     """Whether two words are one, in some form or spelling, or name one thing."""
-    return one == other or akin(one, other) or _one_thing(one, other)
+    return one == other or akin(one, other) or _one_thing(one, other) or _misspelt(one, other)
+
+
+@lru_cache(maxsize=16384)
+def _misspelt(one: str, other: str) -> bool:
+    """Whether one is, by a slip of the pen, some other word for other: recieve, and get."""
+    return any(
+        _slipped(here, word)
+        for here, there in ((one, other), (other, one))
+        if here.isascii() and here.isalpha() and here not in _WORDS
+        for word in _WORDS.get(there, ())
+    )
 
 
 def _join(parts: list[str], wholes: list[str]) -> None:

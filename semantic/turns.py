@@ -55,6 +55,13 @@ _TURNS: Final[tuple[tuple[str, Turned], ...]] = (
     ),
     (r"^for what reason ", "why "),
     (r"^why is it that ", "why "),
+    (
+        r"^is it (?:(?:possible|allowed|permitted|fine|alright) )?for (?!me |us )"
+        r"((?:\w+ ){1,3}?)to (?=\w)",
+        r"can \1",
+    ),
+    (r"^do you (?=need (?:to|an?) |have to )", "do i "),
+    (r"^((?!how\b)\w+(?: \w+){0,3}) how to (\w+)$", r"how to \2 \1"),
     (r"^(explain|describe|define|write) (.+) (?:to|for) (?:me|us)$", r"\1 \2"),
     (
         r"^how (?:does|do|can|could|should|would|might) (?:1|someone|somebody|a person) "
@@ -69,7 +76,7 @@ _TURNS: Final[tuple[tuple[str, Turned], ...]] = (
     ),
     (
         r"^how many (.+?) (?:(?:does|do) (.+) have|has (.+) got"
-        r"|(?:are|is)(?: there)? (?:in|on|at) (.+))$",
+        r"|(?:(?:are|is)(?: there)? (?:in|on|at)|make(?: up)?) (.+))$",
         lambda found: f"how many {found[1]} in {found[2] or found[3] or found[4]}",
     ),
     (

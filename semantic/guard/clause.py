@@ -12,8 +12,12 @@ from semantic.words import EMPTY
 
 _HANGS: Final = frozenset(("if", "when", "unless", "while", "because", "once"))
 """English words that begin the clause that is told."""
-_DONE: Final = re.compile(r"([^\W了过完还要能会可没不通经超])(?:过|完|了(?=[^了]))")
-"""A Chinese deed that is done, by the letter before what says so."""
+_DEED: Final = r"[^\W了过完还要能会可没不通经超]"
+_DONE: Final = re.compile(
+    rf"({_DEED})(?:过|完|了(?=[^了]))"
+    rf"|({_DEED}{{1,2}})(?<![售然最今以之背随事先目提面眼])(?:之|以)?[后前]"
+)
+"""A Chinese deed that is done before, by the letters before what says so."""
 
 
 def differ(asked: Reading, stored: Reading) -> bool:
@@ -54,7 +58,11 @@ def _same(one: str, other: str) -> bool:
 
 def _done_otherwise(one: str, other: str) -> bool:
     """Whether, of two Chinese deeds in both texts, each is done in one of them only."""
-    mine, theirs = set(_DONE.findall(one)), set(_DONE.findall(other))
+    mine, theirs = _done(one), _done(other)
     if not mine or not theirs or not mine.isdisjoint(theirs):
         return False
     return all(deed in other for deed in mine) and all(deed in one for deed in theirs)
+
+
+def _done(text: str) -> set[str]:
+    return set("".join(deed for found in _DONE.findall(text) for deed in found))

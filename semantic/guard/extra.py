@@ -76,11 +76,8 @@ def _headed(long: Reading, short: Reading) -> bool:
         return False
     if not word.isalpha() or (len(word) < _HAN_WORD and word not in _HAN_HEADS):
         return False
-    found = long.text.find(long.body[place - 1] + word)
-    return (
-        found >= 0
-        and _HAN_ENDED.match(long.text, found + len(long.body[place - 1]) + len(word)) is not None
-    )
+    found = long.text.find(word)
+    return found >= 0 and _HAN_ENDED.match(long.text, found + len(word)) is not None
 
 
 def _parting(one: tuple[str, ...], other: tuple[str, ...]) -> int:

@@ -10,6 +10,7 @@ from typing import Final
 from semantic.glossary import HAN, NOTHING
 from semantic.reading import Reading
 from semantic.stems import stem
+from semantic.tongue import Language
 from semantic.words import AUXILIARY
 
 _ACTS: Final = frozenset(("do", "does", "did", "i"))
@@ -20,7 +21,7 @@ _FRONTS: Final = frozenset(("in", "on", "at", "for", "with", "into", "during", "
 _HOW: Final = frozenset("如何怎么样为什啥咋吗呢")
 _WHEN: Final = frozenset(("weekday", "day", "daytime", "season", "year", "relative"))
 """Classes of words that say when."""
-_MANY: Final = 6
+_MANY: Final = {"en": 3, "zh": 6, "other": 6}
 """Words that make an order."""
 _FEW: Final = 2
 _NAME: Final = 2
@@ -89,7 +90,7 @@ def _exchanged(asked: Reading, stored: Reading) -> bool:
     if asked.persons != stored.persons:
         return False
     if sorted(asked.content) != sorted(stored.content):
-        return _crossed(asked.content, stored.content)
+        return _crossed(asked.content, stored.content, asked.language)
     if asked.question == stored.question == "who" and _sought(asked) != _sought(stored):
         return True
     if asked.content == stored.content:
@@ -98,11 +99,11 @@ def _exchanged(asked: Reading, stored: Reading) -> bool:
     return spoken or not _moved(asked.content, stored.content)
 
 
-def _crossed(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def _crossed(one: tuple[str, ...], other: tuple[str, ...], language: Language) -> bool:
     """Whether, but for a word or two, both have the same words, with more than one run of them
     elsewhere."""
     mine, theirs = _kept(one, other), _kept(other, one)
-    if len(mine) < _MANY or max(len(one), len(other)) > len(mine) + _FEW:
+    if len(mine) < _MANY[language] or max(len(one), len(other)) > len(mine) + _FEW:
         return False
     return not _moved(tuple(mine), tuple(theirs))
 

@@ -13,6 +13,7 @@ from semantic.wordlist import listed
 _BE: Final = frozenset(listed("is are was were be been being am get gets got"))
 _DO: Final = frozenset(("do", "does", "did"))
 _SOMEONE: Final = frozenset(listed("i we you he she they someone somebody"))
+_CLAUSES: Final = frozenset(listed("if when after once unless because"))
 _PARTICIPLE: Final = ("ed", "en", "t", "d", "n", "k")
 _ASKS: Final = frozenset(("what", "which", "who", "whom", "whose"))
 _SHORT: Final = 3
@@ -21,6 +22,9 @@ _BARE: Final = frozenset(listed("a an the my your our his her their its this tha
 _BEI: Final = re.compile("(?<![棉])被(?![子告套褥动])")
 _BEHIND: Final = re.compile(r"(?:(?!怎|如何|什么|为什么|还能|可以|会不会|要不要)[^\W了过])+")
 """Who does it and the deed, up to what is asked."""
+_ACTS: Final = re.compile(
+    r"(?=(别人|对方|他人|人家|[我你他她])([^\W的了过会能要想可就都也不没是在有]{2}))"
+)
 _OBJECT: Final = "我你他她它咱您人别谁"
 """Letters that begin what a deed is done to, where no noun is known."""
 _HEADED: Final = re.compile(r"^(?:请问|到底)?(?:什么|谁|哪些)(?![时样地人])(?!.*[是有叫为])")
@@ -33,6 +37,8 @@ def differ(asked: Reading, stored: Reading) -> bool:
         return (
             _suffers(asked.text, stored.text)
             or _suffers(stored.text, asked.text)
+            or _flipped(asked.text, stored.text)
+            or _flipped(stored.text, asked.text)
             or (
                 _sought(asked.text, stored.text) and sorted(asked.content) == sorted(stored.content)
             )
@@ -42,8 +48,11 @@ def differ(asked: Reading, stored: Reading) -> bool:
     return (
         _undergoes(asked.words, stored.words)
         or _undergoes(stored.words, asked.words)
-        or _done_to(asked.words, stored.words)
-        or _done_to(stored.words, asked.words)
+        or any(
+            suffers(*pair)
+            for suffers in (_done_to, _happens, _to_me)
+            for pair in ((asked.words, stored.words), (stored.words, asked.words))
+        )
         or _inverted(asked, stored)
     )
 
@@ -74,6 +83,31 @@ def _done_to(passive: tuple[str, ...], active: tuple[str, ...]) -> bool:
     return bool(deeds) and any(
         (who, deed) not in deeds and any(who == one and akin(deed, done) for one, done in deeds)
         for who, deed in pairwise(active)
+    )
+
+
+def _happens(passive: tuple[str, ...], active: tuple[str, ...]) -> bool:
+    """Whether a deed that someone has done, in a clause of one English question, only happens in
+    the other: if I hit a car, and if my car was hit."""
+    deeds = [
+        deed
+        for when, who, deed in zip(active, active[1:], active[2:], strict=False)
+        if when in _CLAUSES and who in _SOMEONE
+    ]
+    return any(
+        here in _BE and any(_same(deed, there) for deed in deeds)
+        for here, there in pairwise(passive)
+    )
+
+
+def _to_me(done: tuple[str, ...], doing: tuple[str, ...]) -> bool:
+    """Whether what someone does to me, in one English question, I do in the other."""
+    suffered = {deed for deed, whom in pairwise(done) if whom in ("me", "us")}
+    return any(
+        who in ("i", "we")
+        and any(_same(deed, one) for one in suffered)
+        and (who, deed) not in pairwise(done)
+        for who, deed in pairwise(doing)
     )
 
 
@@ -120,6 +154,15 @@ def _suffers(passive: str, active: str) -> bool:
         return False
     acts = rf"{re.escape(who[0])}(?:[把将]|[^,。被]{{0,4}}?[{deeds}][了过着]?[{_OBJECT}])"
     return re.search(acts, active) is not None
+
+
+def _flipped(one: str, other: str) -> bool:
+    """Whether someone who acts in one Chinese text is acted on in the other: 别人屏蔽, 屏蔽别人."""
+    for who, deed in _ACTS.findall(one):
+        acted_on = re.compile(rf"{deed}[了过]?{who}")
+        if acted_on.search(other) and not acted_on.search(one) and who + deed not in other:
+            return True
+    return False
 
 
 def _turned(told: str, active: str) -> bool:

@@ -17,6 +17,7 @@ from tests.semantic.texts import both
         ("Who won the race in 1999", "Who won the 1999 race"),
         ("怎么更换驾照", "驾驶证如何更换"),
         ("Do you heat the hall", "Is the hall heated"),
+        ("How do I recieve mail abroad", "How do I receive mail abroad"),
         ("Do you ship on Monday", "Do you ship on Mon"),
     ],
 )

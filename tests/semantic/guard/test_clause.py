@@ -16,6 +16,7 @@ from tests.semantic.texts import both
         ("Should I stretch when I swim", "Should I swim when I stretch"),
         ("扫过墓还能赏花吗", "赏过花还能扫墓吗"),
         ("喝了酒还能开车吗", "开了车还能喝酒吗"),
+        ("泡脚后多久能跑步", "跑步后多久能泡脚"),
     ],
 )
 def test_refused(asked: str, stored: str) -> None:
@@ -30,6 +31,7 @@ def test_refused(asked: str, stored: str) -> None:
         ("Do I cough", "Do I sneeze if I cough"),
         ("喝了酒还能开车吗", "喝过酒能开车吗"),
         ("扫过墓还能赏花吗", "扫墓后还能赏花吗"),
+        ("售后怎么申请", "怎么申请售后"),
         ("Can I drive if I drink tea", "喝了茶还能开车吗"),
     ],
 )

@@ -39,6 +39,7 @@ from tests.semantic.texts import both
         ("邻居欠我租金怎么办", "我欠邻居租金怎么办"),
         ("保险应该赔客户多少", "客户应该赔保险多少"),
         ("浇过花肥还要浇花水吗", "浇过花水还会浇花肥吗"),
+        ("Does rust cause leaks", "Do leaks cause rust stains"),
     ],
 )
 def test_refused(asked: str, stored: str) -> None:
