@@ -24,6 +24,7 @@ from tests.semantic.texts import both
         ("怎么拉黑了老客户", "怎么看出被老客户拉黑"),
         ("What happens if I scratch a car", "What happens if I am scratched at a car wash"),
         ("What if we overcharge", "What if we get overcharged"),
+        ("How can I tell that I am muted", "How can I tell that I mute"),
         ("How do I learn who muted me", "How do I learn who I muted"),
         ("Am I covered if I dent a van", "Am I covered if my van is dented"),
         ("怎么知道谁举报了我", "怎么知道我举报了谁"),
