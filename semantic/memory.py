@@ -101,9 +101,9 @@ class Memory:
         return [key for key, one in held if one is not None and not self.lives(one, now)]
 
     def known(self, keys: Iterable[bytes], mark: int | None = None) -> list[tuple[bytes, bytes]]:
-        """Scope and key of those that are known, which are not used by that; with a `mark`, of
-        those that were remembered by then."""
-        held = ((key, self._held.get(key)) for key in keys)
+        """Scope and key of those that are known, once each, which are not used by that; with a
+        `mark`, of those that were remembered by then."""
+        held = ((key, self._held.get(key)) for key in dict.fromkeys(keys))
         return [
             (one.scope, key)
             for key, one in held

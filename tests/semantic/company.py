@@ -127,15 +127,15 @@ class Company:
         batchers = (Batcher(self.embedder, limit=8), Batcher(self.embedder, limit=8))
         self.space = Space(self.embedder, *batchers, self.index)
         names = count()
-        by = basis(self.settings, tag)
+        self.basis = basis(self.settings, tag)
         self.lessons = Lessons(
             self.settings,
-            (EntryPolicy if self.settings.policy == "entry" else Budget)(self.settings, by),
+            (EntryPolicy if self.settings.policy == "entry" else Budget)(self.settings, self.basis),
             judge,
             self.space.similarity,
             lambda: self.draw,
             lambda: next(names).to_bytes(16, "big"),
-            basis=by,
+            basis=self.basis,
         )
         clock = self._clock
         self.lookup = Lookup(self.settings, self.memory, self.space, self.lessons, clock)

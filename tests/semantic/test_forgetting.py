@@ -38,8 +38,10 @@ async def review(here: Company, most: int = 256) -> Reviewed:
 async def taught(here: Company, stored: bytes) -> None:
     """So many of its hits were right that it is served."""
     for number in range(300):
-        name = number.to_bytes(16, "big")
-        await here.service.answer(Lesson((Label(name, "m/en", "semantic", 0.95, stored, False),)))
+        label = Label(
+            number.to_bytes(16, "big"), "m/en", "semantic", 0.95, stored, False, here.basis
+        )
+        await here.service.answer(Lesson((label,)))
     assert action(here, stored) == "serve"
 
 
