@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from aiohttp import web
+    from aiohttp.web_protocol import RequestHandler
 
     from proxy.core.events import Event
     from proxy.core.message import Headers
@@ -57,8 +58,11 @@ class Door:
     def __init__(self, *answers: tuple[Head, Pieces]) -> None:
         self._answers = list(answers)
         self.told: list[Event] = []
+        self.serving: set[RequestHandler] = set()
+        """Connections that asked something."""
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        self.serving.add(request.protocol)
         head, body = self._answers.pop(0)
         report = Report(request.method, "other", "1", FakeClock(), self.told.append)
         return await send(request, report.forward(head, body, Status("BYPASS")))
@@ -126,6 +130,47 @@ async def test_by_http_1_0_the_end_is_the_connections_end() -> None:
     async with Door(ok(b"one", b"two")).open() as own:
         await own.send(GET.replace(b"HTTP/1.1", b"HTTP/1.0"))
         assert (await own.raw()).partition(b"\r\n\r\n")[2] == b"onetwo"
+
+
+@pytest.mark.parametrize("error", [CUT, RuntimeError("a mistake")])
+@pytest.mark.parametrize("pieces", [(), (b"one",)])
+async def test_by_http_1_0_what_breaks_off_is_no_end(
+    error: Exception, pieces: tuple[bytes, ...]
+) -> None:
+    """Where nothing but the connection's end is the body's, a cut is a reset."""
+    async with Door(ok(*pieces, error)).open() as own:
+        await own.send(GET.replace(b"HTTP/1.1", b"HTTP/1.0"))
+        with pytest.raises(ConnectionResetError):
+            await own.raw()
+
+
+async def test_by_http_1_0_a_body_short_of_its_length_ends_in_order() -> None:
+    """All that came of it gets through, and its length tells that it is not whole."""
+    async with Door(ok(b"one", CUT, length=4)).open() as own:
+        await own.send(GET.replace(b"HTTP/1.1", b"HTTP/1.0"))
+        assert (await own.raw()).partition(b"\r\n\r\n")[2] == b"one"
+
+
+class Silent(Pieces):
+    """A body of which nothing comes after these pieces."""
+
+    async def __anext__(self) -> bytes:
+        try:
+            return await super().__anext__()
+        except StopAsyncIteration:
+            return await asyncio.get_running_loop().create_future()
+
+
+async def test_by_http_1_0_what_a_server_on_its_way_out_gives_up_is_no_end() -> None:
+    door = Door((Head(200, (), "OK"), Silent(b"one")))
+    async with door.open() as own:
+        await own.send(GET.replace(b"HTTP/1.1", b"HTTP/1.0"))
+        await own.head()
+        await own.piece()
+        (serving,) = door.serving
+        await serving.shutdown(0.001)
+        with pytest.raises(ConnectionResetError):
+            await own.raw()
 
 
 class Turning(Door):

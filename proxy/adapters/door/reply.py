@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from contextlib import suppress
 from functools import lru_cache
 from http import HTTPStatus
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from proxy.response import Response
 
 _BODILESS: Final = frozenset((204, 304))
+_RESET: Final = struct.pack("ii", 1, 0)
+"""Linger for no seconds: what is closed so is reset."""
 _REASONS: Final = {status.value: status.phrase for status in HTTPStatus}
 
 
@@ -41,7 +45,7 @@ _CLOSING: Final = _Sent(keep_alive=False)
 async def send(request: web.BaseRequest, response: Response) -> web.StreamResponse:
     """Bring a response to its client, close its body and end its report."""
     body, sent, complete = response.body, 0, False
-    writer, stays = request.writer, request.keep_alive
+    writer, stays, transport = request.writer, request.keep_alive, request.transport
     try:
         if isinstance(body, bytes):
             await writer.write(_whole(request, response, body))
@@ -59,11 +63,10 @@ async def send(request: web.BaseRequest, response: Response) -> web.StreamRespon
             await asyncio.sleep(0)
     except BaseException as error:
         _begin(writer)  # else an error of ours would leave in this response's framing
+        if transport is not None and not isinstance(body, bytes):
+            _break_off(transport, cast("StreamWriter", writer))
         if not isinstance(error, UpstreamError):
             raise
-        # Closed without the last chunk, or short of the length: the client sees a cut.
-        if request.transport is not None:
-            request.transport.close()
     finally:
         if not isinstance(body, bytes):
             await body.aclose()
@@ -98,6 +101,17 @@ def _begin(writer: AbstractStreamWriter) -> None:
     """Send the head, if it is not out yet."""
     with suppress(ClientConnectionResetError):  # whoever writes the body will notice
         writer.send_headers()
+
+
+def _break_off(transport: asyncio.Transport, writer: StreamWriter) -> None:
+    """Close it in the middle of a body, so that the client sees a cut: without the last chunk, or
+    short of the length. Where there is neither, a plain close would be the body's end."""
+    if writer.length is None and not writer.chunked:
+        one: socket.socket = transport.get_extra_info("socket")
+        with suppress(OSError):  # it is closed already: the client left
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        transport.abort()
+    transport.close()
 
 
 def replayed(response: Response, body: bytes) -> bytes:
