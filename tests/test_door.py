@@ -114,6 +114,21 @@ async def test_a_mistake_in_the_middle_of_a_body_is_logged_and_the_body_is_cut(
     assert "unexpected RuntimeError" in caplog.text
 
 
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+@pytest.mark.parametrize("length", [None, 3])
+async def test_a_header_of_two_lines_leaves_as_an_error(end: str, length: int | None) -> None:
+    """What stands in the second one could be a header that nobody sent, or a body."""
+    head, body = ok(b"one", length=length)
+    torn = Head(200, (*head.headers, ("x-one", f"1{end}x-two: 2")), "OK")
+    async with Door((torn, body)).open() as own:
+        await own.send(GET)
+        got = await client.answer(own)
+
+    assert (got.status, got.complete, body.closed) == (500, True, True)
+    assert got.json()["error"]["message"] == "the proxy failed"
+    assert (got.get("x-one"), got.get("x-two")) == (None, None)
+
+
 async def test_heads_of_responses_without_a_body_are_whole_and_in_order() -> None:
     door = Door(ok(status=204), ok(b"x", status=304), ok(b"body", length=4), ok(b"one"), ok())
     async with door.open() as own:
@@ -126,10 +141,32 @@ async def test_heads_of_responses_without_a_body_are_whole_and_in_order() -> Non
     assert [one.body for one in (a, b, c, d, e)] == [b"", b"", b"", b"one", b""]
 
 
-async def test_by_http_1_0_the_end_is_the_connections_end() -> None:
+@pytest.mark.parametrize("length", [None, 3])
+async def test_a_head_waits_for_no_piece(length: int | None) -> None:
+    """A client may wait for it, such as for the name of its request."""
+    until = asyncio.Event()
+
+    class Late(Pieces):
+        async def __anext__(self) -> bytes:
+            await until.wait()
+            return await super().__anext__()
+
+    head, _ = ok(length=length)
+    async with Door((head, Late(b"one"))).open() as own:
+        await own.send(GET)
+        assert (await own.head()).status == 200
+        until.set()
+        assert await own.rest() == b"one"
+
+
+@pytest.mark.parametrize("wish", [b"", b"Connection: keep-alive\r\n"])
+async def test_by_http_1_0_the_end_is_the_connections_end(wish: bytes) -> None:
+    """Also where the client would keep it: of a body without a length nothing else is the end."""
     async with Door(ok(b"one", b"two")).open() as own:
-        await own.send(GET.replace(b"HTTP/1.1", b"HTTP/1.0"))
-        assert (await own.raw()).partition(b"\r\n\r\n")[2] == b"onetwo"
+        await own.send(GET.replace(b"HTTP/1.1", b"HTTP/1.0")[:-2] + wish + b"\r\n")
+        start, _, body = (await own.raw()).partition(b"\r\n\r\n")
+
+    assert (b"keep-alive" in start, body) == (False, b"onetwo")
 
 
 @pytest.mark.parametrize("error", [CUT, RuntimeError("a mistake")])
@@ -158,7 +195,8 @@ class Silent(Pieces):
         try:
             return await super().__anext__()
         except StopAsyncIteration:
-            return await asyncio.get_running_loop().create_future()
+            await asyncio.Event().wait()
+            raise
 
 
 async def test_by_http_1_0_what_a_server_on_its_way_out_gives_up_is_no_end() -> None:

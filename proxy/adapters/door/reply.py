@@ -63,7 +63,7 @@ async def send(request: web.BaseRequest, response: Response) -> web.StreamRespon
             await asyncio.sleep(0)
     except BaseException as error:
         _begin(writer)  # else an error of ours would leave in this response's framing
-        if transport is not None and not isinstance(body, bytes):
+        if transport is not None and writer.output_size > 0 and not isinstance(body, bytes):
             _break_off(transport, cast("StreamWriter", writer))
         if not isinstance(error, UpstreamError):
             raise
@@ -80,7 +80,8 @@ def _open(request: web.BaseRequest, response: Response) -> bool:
     Whether the connection stays."""
     head, writer = response.head, cast("StreamWriter", request.writer)
     new, stays = request.version >= HttpVersion11, request.keep_alive
-    length, framing = head.get("content-length") or "", ""
+    # First of all: a header that cannot be sent must leave the writer as an error of ours needs it.
+    spelled, length, framing = _spelled(head.headers), head.get("content-length") or "", ""
     if _bodiless(request, head.status):
         writer.length = 0
     elif length.isdigit():
@@ -90,7 +91,7 @@ def _open(request: web.BaseRequest, response: Response) -> bool:
         framing = "transfer-encoding: chunked\r\n"
     else:
         stays = False
-    lines = f"{_spelled(head.headers)}{response.lines}{framing}"
+    lines = f"{spelled}{response.lines}{framing}"
     # Where aiohttp keeps a head, until it has something to send with it.
     writer._headers_buf = _start(head, lines, new=new, keep=stays)
     asyncio.get_running_loop().call_soon(_begin, writer)
