@@ -223,3 +223,18 @@ async def test_a_connection_that_only_uses_the_lane_is_kept(
             got += await again(connection, known, 1)
 
     assert [one.get("x-cache") for one in got] == ["MISS"] + ["HIT"] * 8
+
+
+async def test_a_body_may_arrive_for_longer_than_a_connection_is_kept(
+    start: Start, upstream: Channel
+) -> None:
+    """It is no idle connection while pieces of a request come."""
+    gateway, known = start({"server": {"keepalive_timeout": "1s"}}), request(upstream, "a")
+    async with await Connection.to(gateway.port) as connection:
+        (first,) = await again(connection, known, 1)
+        for piece in (known[:-4], *(known[at:][:1] for at in range(-4, -1)), known[-1:]):
+            await asyncio.sleep(0.3)
+            await connection.send(piece)
+        got = await answer(connection)
+
+    assert (got.get("x-cache"), got.body) == ("HIT", first.body)

@@ -111,7 +111,6 @@ def _break_off(transport: asyncio.Transport, writer: StreamWriter) -> None:
         one: socket.socket = transport.get_extra_info("socket")
         with suppress(OSError):  # it is closed already: the client left
             one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-        transport.abort()
     transport.close()
 
 

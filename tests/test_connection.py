@@ -1,0 +1,111 @@
+"""When a connection asks the lane, and what it says of the request that is being answered."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final
+
+from aiohttp import web
+
+from proxy.adapters.door.connection import Connection, Server
+from proxy.adapters.door.lane import Known, Lane
+from proxy.core.message import Head
+from proxy.core.status import Status
+from proxy.response import Report
+from tests import client
+from tests.fakes import FakeClock
+from tests.test_lane import LOOKUP
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from proxy.response import Response
+
+
+def asked(text: str) -> bytes:
+    return client.spelled("POST", "/v1/chat/completions", [], text.encode())
+
+
+KNOWN: Final = asked("known")
+LARGE: Final = 1 << 20
+"""Bytes of the answer that is known."""
+
+
+class Desk:
+    """Knows the answer to one request, and answers others when it may."""
+
+    def __init__(self) -> None:
+        self.at_once = 0
+        """Requests that the lane answered."""
+        self.given: list[bytes] = []
+        """What each other one was said to be, when it was answered."""
+        self.may = asyncio.Event()
+        self.arrived = asyncio.Event()
+        self.lane = Lane(self._at_once, self._report, 1)
+        self.lane.learn(KNOWN, Known(LOOKUP, "chat", None, 5))
+
+    def _report(self, method: str, endpoint: str, client_id: str | None) -> Report:
+        return Report(method, endpoint, client_id or "1", FakeClock(), lambda _: None)
+
+    def _at_once(self, _: object, report: Report) -> Response:
+        self.at_once += 1
+        return report.respond(Head(200, ()), bytes(LARGE), Status("HIT"))
+
+    async def handle(self, request: web.BaseRequest) -> web.Response:
+        self.arrived.set()
+        await self.may.wait()
+        assert isinstance(request.protocol, Connection)
+        self.given.append(request.protocol.given)
+        return web.Response(body=await request.read())
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[client.Connection]:
+        serve = Server(self.handle, self.lane, access_log=None)
+        server = await asyncio.get_running_loop().create_server(serve, "127.0.0.1", 0)
+        async with server, await client.Connection.to(server.sockets[0].getsockname()[1]) as own:
+            yield own
+        await serve.shutdown(1)
+
+
+async def test_a_request_alone_is_given_whole() -> None:
+    desk = Desk()
+    desk.may.set()
+    async with desk.open() as own:
+        for text in "ab":
+            await own.send(asked(text))
+            assert (await client.answer(own)).body == text.encode()
+
+    assert desk.given == [asked("a"), asked("b")]
+
+
+async def test_of_requests_that_overlap_none_is_given() -> None:
+    """Else the answer to one would be remembered as the answer to the bytes of the other."""
+    desk = Desk()
+    async with desk.open() as own:
+        await own.send(asked("a"))
+        await desk.arrived.wait()
+        for other in (asked("b"), KNOWN):
+            await asyncio.sleep(0.02)  # so that it arrives in a piece of its own
+            await own.send(other)
+        await asyncio.sleep(0.02)
+        desk.may.set()
+        got = [(await client.answer(own)).body for _ in range(3)]
+
+    assert got == [b"a", b"b", b"known"]
+    assert (desk.given, desk.at_once) == ([b"", b"", b""], 0)
+
+
+async def test_who_reads_nothing_is_answered_no_more_at_once() -> None:
+    """What waits for such a client would fill the memory."""
+    desk, most = Desk(), 64
+    async with desk.open() as own:
+        for _ in range(most):
+            await own.send(KNOWN)
+            await asyncio.sleep(0.001)
+        answered = desk.at_once
+        assert 0 < answered < most
+        desk.may.set()
+        got = [len((await client.answer(own)).body) for _ in range(most)]
+
+    assert got == [LARGE] * answered + [5] * (most - answered)
