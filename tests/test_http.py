@@ -432,6 +432,24 @@ async def test_a_large_body_is_read_by_a_slow_node_to_its_end() -> None:
         assert (received, len(node.connections)) == (len(body), 1)
 
 
+async def test_an_answer_before_a_large_body_was_taken_ends_the_connection() -> None:
+    """Who does not read it would not read the next request behind it either."""
+    over = asyncio.Event()
+
+    async def play(connection: Connection) -> None:
+        await connection.head()
+        connection.say(OK)
+        await over.wait()
+
+    async with Node(play) as node, node.asked() as http, asyncio.timeout(5):
+        body = b"x" * (16 << 20)
+        assert await read(await http.send(Call("POST", "/v1/x", "", (), body))) == b"ok"
+        assert await read(await http.send(GET)) == b"ok"
+        over.set()
+
+    assert len(node.connections) == 2
+
+
 async def test_a_connection_that_was_closed_while_it_was_idle_is_told_apart() -> None:
     """The node may have done so just as the request was on its way, and never have seen it."""
 
@@ -444,6 +462,25 @@ async def test_a_connection_that_was_closed_while_it_was_idle_is_told_apart() ->
     async with Node(play) as node, node.asked() as http:
         assert await read(await http.send(GET)) == b"ok"
         assert await error(http.send(GET)) == "reused"
+
+
+async def test_where_one_idle_connection_was_closed_none_is_trusted() -> None:
+    """The node was likely started anew: else each of them would cost a request its first try."""
+
+    async def play(connection: Connection) -> None:
+        await connection.head()
+        connection.say(OK)
+        if len(node.connections) <= 2:
+            await connection.head()
+            connection.writer.close()
+
+    async with Node(play) as node, node.asked() as http:
+        together = await asyncio.gather(http.send(GET), http.send(GET))
+        assert [await read(one) for one in together] == [b"ok", b"ok"]
+        assert await error(http.send(GET)) == "reused"
+        assert await read(await http.send(GET)) == b"ok"
+
+    assert len(node.connections) == 3
 
 
 async def test_a_new_connection_that_is_closed_without_an_answer_is_a_failure() -> None:
