@@ -381,6 +381,24 @@ async def test_a_directory_deleted_under_us_is_made_anew(desk: Desk) -> None:
     assert desk.data.exists()
 
 
+async def test_a_file_is_read_while_it_is_opened_anew(desk: Desk) -> None:
+    """By the loop and the writer's thread at once: between the two files there is none."""
+    disk, one = desk.open(), entry("one")
+    await disk.put(one, NOW)
+
+    def renew() -> None:
+        for _ in range(50):
+            disk._file.renew()
+
+    anew, found = asyncio.create_task(asyncio.to_thread(renew)), []
+    while not anew.done():
+        found.append(disk.peek(one.key, NOW))
+        await asyncio.sleep(0)
+    await anew
+
+    assert set(found) == {one}
+
+
 async def test_a_disk_that_takes_no_more_is_an_error_until_it_does(desk: Desk) -> None:
     disk = desk.open()
     await fill(disk, range(10))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -94,9 +95,13 @@ async def test_the_crowd_shares_one_call(form: str) -> None:
     got = [await asked for asked in asking]
     bodies = {await one.body() for one in got}
 
+    await settle()
+    told = Counter(type(event).__name__ for event in stage.events)
+
     assert [one.outcome for one in got] == ["MISS"] + ["COLLAPSED"] * 49
     assert len(bodies) == 1
     assert stage.calls == 1
+    assert told["FlightJoined"] == told["FlightLeft"] == 50
 
 
 async def test_who_joins_another_ones_call_does_not_see_what_is_that_ones_alone() -> None:
