@@ -211,6 +211,28 @@ async def test_by_http_1_0_what_a_server_on_its_way_out_gives_up_is_no_end() -> 
             await own.raw()
 
 
+class Whole(Door):
+    """Answers with bodies that are here already."""
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        head, body = self._answers.pop(0)
+        report = Report(request.method, "other", "1", FakeClock(), self.told.append)
+        text = b"".join([piece async for piece in body])
+        return await send(request, report.respond(head, text, Status("ERROR")))
+
+
+async def test_whole_bodies_are_sent_where_there_may_be_one() -> None:
+    """What else would come would be taken for the next response."""
+    door = Whole(ok(b"one"), ok(b"two", status=304), ok(status=204), ok(b"four"))
+    async with door.open() as own:
+        await own.send(client.spelled("HEAD", "/x") + GET + GET + GET)
+        a = await client.answer(own, bodiless=True)
+        b, c, d = [await client.answer(own) for _ in range(3)]
+
+    assert [one.status for one in (a, b, c, d)] == [200, 304, 204, 200]
+    assert (d.body, c.get("content-length")) == (b"four", None)
+
+
 class Turning(Door):
     """Notes whether the loop turned while an answer of this outcome was sent."""
 
