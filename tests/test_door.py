@@ -169,6 +169,15 @@ async def test_by_http_1_0_the_end_is_the_connections_end(wish: bytes) -> None:
     assert (b"keep-alive" in start, body) == (False, b"onetwo")
 
 
+async def test_by_http_1_0_a_connection_is_kept_where_that_was_wished_and_is_told() -> None:
+    wishing = GET.replace(b"HTTP/1.1", b"HTTP/1.0")[:-2] + b"Connection: keep-alive\r\n\r\n"
+    async with Door(ok(b"one", length=3), ok(b"two", length=3)).open() as own:
+        for body in (b"one", b"two"):
+            await own.send(wishing)
+            got = await client.answer(own)
+            assert (got.get("connection"), got.body) == ("keep-alive", body)
+
+
 @pytest.mark.parametrize("error", [CUT, RuntimeError("a mistake")])
 @pytest.mark.parametrize("pieces", [(), (b"one",)])
 async def test_by_http_1_0_what_breaks_off_is_no_end(
