@@ -116,12 +116,17 @@ async def test_a_client_that_leaves_before_the_head_closes_it_too(
 ) -> None:
     gate = upstream.gate()
     upstream.reply(body(answers.chat("x"), hold=gate))
+    sent = request(upstream, {**ASKED, "stream": stream})
+    named = sent.replace(b"Host", b"X-Client-Request-Id: %s\r\nHost" % upstream.token.encode())
     connection = await Connection.to(gateway.port)
-    await connection.send(request(upstream, {**ASKED, "stream": stream}))
+    await connection.send(named)
     await upstream.until(lambda: gate.reached)
     await connection.close()
 
     await upstream.until(lambda: upstream.left == 1)
+    await upstream.until(lambda: any(upstream.token in str(line) for line in gateway.log()))
+    (line,) = [line for line in gateway.log() if upstream.token in str(line)]
+    assert (line["status"], line["complete"], line["bytes_out"]) == (499, False, 0)
 
 
 @pytest.mark.parametrize(
