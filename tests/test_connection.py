@@ -6,6 +6,7 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
+import pytest
 from aiohttp import web
 
 from proxy.adapters.door.connection import Connection, Server
@@ -59,9 +60,18 @@ class Desk:
         self.given.append(request.protocol.given)
         return web.Response(body=await request.read())
 
+    async def begun(self) -> None:
+        """Until something of a request is here that is not here whole."""
+        while True:
+            for one in self.serve.connections:
+                assert isinstance(one, Connection)
+                if one._pieces or one._current_request:
+                    return
+            await asyncio.sleep(0.001)
+
     @asynccontextmanager
     async def open(self) -> AsyncIterator[client.Connection]:
-        serve = Server(self.handle, self.lane, access_log=None)
+        self.serve = serve = Server(self.handle, self.lane, access_log=None)
         server = await asyncio.get_running_loop().create_server(serve, "127.0.0.1", 0)
         async with server, await client.Connection.to(server.sockets[0].getsockname()[1]) as own:
             yield own
@@ -109,3 +119,29 @@ async def test_who_reads_nothing_is_answered_no_more_at_once() -> None:
         got = [len((await client.answer(own)).body) for _ in range(most)]
 
     assert got == [LARGE] * answered + [5] * (most - answered)
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("length", [100, 1 << 20])
+@pytest.mark.parametrize("behind", [b"", KNOWN, b"no request"])
+async def test_a_server_that_ends_waits_for_the_rest_of_a_request(
+    first: bool, length: int, behind: bytes
+) -> None:
+    """It is no idle connection, whether or not it has carried a request before. What comes behind
+    that request is not answered."""
+    desk, text = Desk(), "x" * length
+    desk.may.set()
+    async with desk.open() as own:
+        if not first:
+            await own.send(asked("a"))
+            await client.answer(own)
+        await own.send(asked(text)[:-50])
+        await desk.begun()
+        desk.serve.pre_shutdown()
+        ending = asyncio.create_task(desk.serve.shutdown(5))
+        await own.send(asked(text)[-50:] + behind)
+        got, more = await client.answer(own), await own.raw()
+        await ending
+
+    assert (got.status, got.body, more) == (200, text.encode(), b"")
+    assert len(desk.given) == 2 - first

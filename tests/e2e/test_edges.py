@@ -92,9 +92,12 @@ async def test_an_offer_of_http_2_is_ignored(gateway: Gateway, upstream: Channel
 async def test_an_http_1_0_client_gets_everything_and_then_the_end(
     gateway: Gateway, upstream: Channel, stream: bool
 ) -> None:
+    """And no interim response, which HTTP/1.0 does not know, whatever it says that it expects."""
     sent = json.dumps({**ASKED, "stream": stream}).encode()
     head = spelled(
-        "POST", "/v1/chat/completions", [("Authorization", f"Bearer {upstream.key}"), JSON_TYPE]
+        "POST",
+        "/v1/chat/completions",
+        [("Authorization", f"Bearer {upstream.key}"), JSON_TYPE, ("Expect", "100-continue")],
     )
     text = head.replace(b"HTTP/1.1", b"HTTP/1.0")[:-2] + b"Content-Length: %d\r\n\r\n" % len(sent)
     for outcome in (b"MISS", b"HIT"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import time
@@ -87,6 +88,26 @@ async def test_a_running_stream_ends_in_order_after_sigterm(
 
     assert sse.text(whole) == TEXT
     assert whole.endswith(b"data: [DONE]\n\n")
+    assert gateway.wait() == 0
+
+
+@pytest.mark.parametrize("length", [10, 1 << 20])
+async def test_a_request_that_is_still_arriving_is_answered_after_sigterm(
+    start: Start, upstream: Channel, length: int
+) -> None:
+    """Each restart would cost those that were on their way, and wait for them in vain."""
+    gateway = start({"server": {"workers": 2}})
+    long = {**crowd.ASKED, "user": "x" * length}
+    sent = crowd.request(upstream, stream=False, asked=long)
+    async with await Connection.to(gateway.port) as connection:
+        await connection.send(sent[:-5])
+        await asyncio.sleep(0.3)  # it has arrived
+        gateway.signal(signal.SIGTERM)
+        await upstream.until(lambda: not gateway.ready())
+        await connection.send(sent[-5:])
+        got = await answer(connection)
+
+    assert (got.status, upstream.calls) == (200, 1)
     assert gateway.wait() == 0
 
 

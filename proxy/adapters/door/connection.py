@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
@@ -56,6 +57,8 @@ class Connection(RequestHandler):
         """Answer at once, or leave it to aiohttp."""
         if not data:  # aiohttp's own way to look again at what it has
             return super().data_received(data)
+        if self._close or self._force_close:
+            return self._read_on(data)
         idle = self._is_idle()
         if self._apart and idle:
             if not self._pieces:
@@ -89,6 +92,20 @@ class Connection(RequestHandler):
         together, length = b"".join(pieces), self._due
         self._pieces, self._due = [], 0
         return together, length == len(together)
+
+    def close(self) -> None:
+        """End it once it is idle, which it is not while a request arrives."""
+        pieces, self._pieces = self._pieces, []
+        if pieces:
+            super().data_received(b"".join(pieces))
+        super().close()
+
+    def _read_on(self, data: bytes) -> None:
+        """More of the last request to be answered here. aiohttp would drop it, and have the handler
+        wait for it until its time is over."""
+        if self._parser is not None and self._payload_parser is None and not self._upgraded:
+            with suppress(HttpProcessingError):  # of what follows that request
+                self._parser.feed_data(data)
 
     def resume_reading(self, resume_parser: bool = True) -> None:
         # aiohttp has its parser look again after every read, for what only a pause can hold back.
