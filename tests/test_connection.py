@@ -145,3 +145,15 @@ async def test_a_server_that_ends_waits_for_the_rest_of_a_request(
 
     assert (got.status, got.body, more) == (200, text.encode(), b"")
     assert len(desk.given) == 2 - first
+
+
+async def test_any_number_of_requests_may_come_together() -> None:
+    """More than are read ahead, with bodies that are, too."""
+    desk, texts = Desk(), [str(number) * (number % 7 * 1000 + 1) for number in range(400)]
+    desk.may.set()
+    async with desk.open() as own, asyncio.timeout(30):
+        sending = asyncio.create_task(own.send(b"".join(map(asked, texts))))
+        got = [(await client.answer(own)).body.decode() for _ in texts]
+        await sending
+
+    assert got == texts

@@ -392,6 +392,22 @@ async def test_an_answer_before_the_end_of_an_upload_ends_the_connection() -> No
         assert len(node.connections) == 2
 
 
+async def test_an_upload_may_take_longer_than_a_first_byte() -> None:
+    """Its client watches over it."""
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b"a"
+        await asyncio.sleep(0.1)
+        yield b"b"
+
+    async def play(connection: Connection) -> None:
+        await connection.reader.readuntil(b"0\r\n\r\n")
+        connection.say(OK)
+
+    async with Node(play) as node, node.asked(first_byte_timeout=0.02) as http:
+        assert await read(await http.send(Call("POST", "/v1/files", "", (), slow()))) == b"ok"
+
+
 async def test_an_upload_that_breaks_off_is_told() -> None:
     async def broken() -> AsyncIterator[bytes]:
         yield b"a"
@@ -470,15 +486,17 @@ async def test_where_one_idle_connection_was_closed_none_is_trusted() -> None:
     async def play(connection: Connection) -> None:
         await connection.head()
         connection.say(OK)
-        if len(node.connections) <= 2:
-            await connection.head()
+        await connection.head()
+        if node.connections.index(connection) < 2:
             connection.writer.close()
+        connection.say(OK)
 
     async with Node(play) as node, node.asked() as http:
         together = await asyncio.gather(http.send(GET), http.send(GET))
         assert [await read(one) for one in together] == [b"ok", b"ok"]
         assert await error(http.send(GET)) == "reused"
-        assert await read(await http.send(GET)) == b"ok"
+        for _ in range(2):  # those made since are as good as any
+            assert await read(await http.send(GET)) == b"ok"
 
     assert len(node.connections) == 3
 

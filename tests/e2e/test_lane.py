@@ -62,7 +62,8 @@ async def test_the_same_bytes_on_one_connection_are_fresh_hits(
 async def test_hits_of_the_lane_are_counted_and_logged(start: Start, upstream: Channel) -> None:
     gateway = start({})
     async with await Connection.to(gateway.port) as connection:
-        await again(connection, request(upstream, "a"), 6)
+        await learned(connection, request(upstream, "a"))
+        await again(connection, request(upstream, "a"), 3)
     await asyncio.sleep(0.6)
 
     assert gateway.total("hotprefix_requests_total", cache_status="hit") == 5
