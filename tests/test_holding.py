@@ -32,3 +32,8 @@ async def test_a_larger_one_goes_on_as_it_arrives() -> None:
 async def test_blanks_that_keep_a_connection_alive_go_on_at_once() -> None:
     assert await rest(await held(body(b" ", b"{}"), 9, blank=True)) == [b" ", b"{}"]
     assert await held(body(b" ", b"{}"), 9) == b" {}"
+
+
+async def test_blanks_inside_a_body_are_of_the_body() -> None:
+    """Between two tokens, and cut from both of them."""
+    assert await held(body(b'{"a":', b" ", b"1}"), 9, blank=True) == b'{"a": 1}'
