@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import select
 import socket
 import struct
 from contextlib import asynccontextmanager
@@ -242,6 +243,31 @@ async def test_who_answers_what_nobody_asked_is_given_no_connection_twice() -> N
 
     assert got == [b"ok"] * 21
     assert len(node.connections) == 21
+
+
+@pytest.mark.parametrize("more", [b"", OK.replace(b"ok", b"no")])
+async def test_what_the_loop_has_not_read_yet_is_minded_too(more: bytes) -> None:
+    """The end of the connection, or an answer that nobody asked for."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(5)
+        port = listening.getsockname()[1]
+        http = Http(Upstream(name="n", url=f"http://127.0.0.1:{port}/v1"))
+        asking = asyncio.create_task(http.send(GET))
+        one, _ = await asyncio.to_thread(listening.accept)
+        with one:
+            one.sendall(OK)
+            assert await read(await asking) == b"ok"
+            # From here the loop stands still until the call has its connection.
+            one.sendall(more) if more else one.shutdown(socket.SHUT_WR)
+            end = idle(http).transport
+            assert end is not None
+            select.select([end.get_extra_info("socket")], [], [], 5)
+            asking = asyncio.create_task(http.send(GET))
+            two, _ = await asyncio.to_thread(listening.accept)
+            with two:
+                two.sendall(OK)
+                assert await read(await asking) == b"ok"
+        await http.aclose()
 
 
 async def test_an_answer_that_says_close_is_the_last_on_its_connection() -> None:

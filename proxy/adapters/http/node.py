@@ -202,7 +202,7 @@ class Http:
         if protocol.strange:
             self._once = now + _ONCE
         stale = protocol.idle_since < self._distrusted
-        return protocol.should_close or stale or now < self._once
+        return protocol.should_close or stale or now < self._once or protocol.stirring
 
     def _send(self, call: Call, exchange: Exchange) -> None:
         """Raises: ValueError, aiohttp.ServerDisconnectedError."""
