@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from hypothesis import given
@@ -88,3 +89,22 @@ def test_threads_may_go_on_with_one_conversation_at_once() -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(run, range(2000)))
+
+
+def test_what_threads_keep_at_once_is_counted() -> None:
+    known, turn = Conversations(50_000), sys.getswitchinterval()
+    said = [talk(b"brief", b"one", b"x" * length) for length in range(8)]
+
+    def run(at: int) -> None:
+        for _ in range(3000):
+            known.laid(ROOTS[0], said[at])
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(run, range(8)))
+    finally:
+        sys.setswitchinterval(turn)
+    known.laid(ROOTS[0], talk(b"too big", b"x" * 100_000))
+
+    assert "0, 0 of" in repr(known)
