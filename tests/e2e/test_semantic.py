@@ -61,7 +61,7 @@ async def gateway(comparing: Gateway) -> Gateway:
 
 
 FIRST = "What documents do I need to open a bank account in Germany as a foreigner?"
-NEAR = "What documents are needed to open a bank account in Germany as a foreigner?"
+NEAR = "What documents must I bring to open a bank account in Germany as a foreigner?"
 """Questions that are near, and of no one form."""
 
 SAME = [

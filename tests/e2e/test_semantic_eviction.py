@@ -73,7 +73,7 @@ async def test_what_the_disk_evicts_leaves_and_what_it_keeps_is_found(
 
 
 FIRST = "What documents do I need to open a bank account in Germany as a foreigner?"
-NEAR = "What documents are needed to open a bank account in Germany as a foreigner?"
+NEAR = "What documents must I bring to open a bank account in Germany as a foreigner?"
 """Questions that are near, and of no one form: without the vector they are not found."""
 
 

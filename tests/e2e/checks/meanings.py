@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from tests.reply import Reply, Seen
     from tests.upstream import Channel
 
-NEAR = "which city is the capital of mars", "which city serves as the capital of mars"
+NEAR = (
+    "how do I remove a red wine stain from a white shirt",
+    "how do I get rid of a red wine stain on a white shirt",
+)
 """Two questions of which the embedder has to say that they are one."""
 NEW = ("cache-control", "no-cache")
 
@@ -226,12 +229,12 @@ async def the_last_refresh_is_all_there_is(run: Run) -> None:
     assert (entries - before[0], vectors - before[1]) == (1 + 6, 1 + 6)
 
 
-BEING = {"is", "serves", "as"}
+UNLIKE = {*NEAR[0].split()} ^ {*NEAR[1].split()}
 
 
 class Embedder:
-    """An embeddings API beside the model: a text's vector depends on its words, but for those of
-    being, and on the embedder's name, which also says how long it is."""
+    """An embeddings API beside the model: a text's vector depends on its words, but for those that
+    only one of two near ones has, and on the embedder's name, which also says how long it is."""
 
     def __init__(self, upstream: Channel) -> None:
         self.calls = 0
@@ -251,7 +254,7 @@ class Embedder:
 
 
 def _vector(model: str, text: str) -> Sequence[float]:
-    name = f"{model} {sorted({*text.split()} - BEING)}".encode()
+    name = f"{model} {sorted({*text.split()} - UNLIKE)}".encode()
     size = int(model.rpartition("-")[2])
     return [byte / 128 - 1 for byte in hashlib.shake_256(name).digest(size)]
 
