@@ -8,6 +8,7 @@ from collections import Counter
 from difflib import SequenceMatcher
 from typing import Final, Literal, TypeAlias
 
+from semantic.exchanged import exchanged
 from semantic.numerals import COUNTS, arabic, spelt
 
 Outcome: TypeAlias = Literal["right", "wrong", "unsure"]
@@ -124,7 +125,9 @@ def contradicts(one: str, other: str) -> bool:
 
 
 def _doubtful(one: str, other: str) -> bool:
-    """Whether two short plain texts differ in what could turn round or replace what they say."""
+    """Whether two plain texts differ in what could turn round or replace what they say."""
+    if exchanged(_heavy(one), _heavy(other)):
+        return True
     if max(_width(one), _width(other)) > SHORT:
         return False
     if _negated(one) != _negated(other):

@@ -113,6 +113,101 @@ def test_vectors_do_not_decide_what_they_cannot_tell(one: str, other: str) -> No
     assert compare(one, other, NEAR, LEAST) == "unsure"
 
 
+MEDICINE = (
+    "{0} relieves pain and fever. Adults take one tablet with a glass of water after a meal, and "
+    "not more often than every six hours. Do not take {0} on an empty stomach, since it can "
+    "irritate the stomach lining. Ask a pharmacist before you combine {0} with other medicines."
+)
+DEVICE = (
+    "Open the settings, choose Devices and press Add. Pick the {0} from the list and follow the "
+    "steps on the screen. If nothing shows up, switch the device off and on again, check the cable "
+    "and make sure that both are in the same network. Then start the search once more."
+)
+CITY = (
+    "{0} is best seen in spring, when the weather is mild and the queues are short. Buy the city "
+    "card at the airport: it covers buses, trams and most museums. Book a hotel near the centre of "
+    "{0}, since the evenings are the nicest time to walk around the old streets."
+)
+PAYING = (
+    "打开{0},点击右下角的“我的”,进入“设置”,选择“支付管理”,然后点击“自动扣费”。在列表中找到需要取消的"
+    "服务,点击“关闭服务”并确认。取消之后{0}不会再自动扣款,已经支付的费用不会退回,请在下次扣款日之前完成操作。"
+)
+DISH = (
+    "先把{0}洗净切块,用盐和料酒腌二十分钟。锅里放油烧热,放入姜片和蒜爆香,再把{0}倒进去翻炒到变色,加酱油、糖和"
+    "一碗热水,盖上锅盖用小火焖煮,最后大火收汁,撒上葱花即可出锅。"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "one", "other"),
+    [
+        (MEDICINE, "Aspirin", "Ibuprofen"),
+        (MEDICINE, "Vitamin C", "Paracetamol"),
+        (DEVICE, "printer", "scanner"),
+        (DEVICE, "wireless headset", "TV"),
+        (CITY, "Rome", "Oslo"),
+        (CITY, "New York", "Buenos Aires"),
+        (PAYING, "微信", "支付宝"),
+        (PAYING, "抖音", "快手"),
+        (DISH, "排骨", "鸡翅"),
+        (DISH, "牛肉", "羊肉"),
+    ],
+)
+def test_a_long_answer_about_another_thing_is_not_taken_for_the_same(
+    text: str, one: str, other: str
+) -> None:
+    """Word for word the same but for a name; vectors see 0.87 to 0.92. A judge may see more."""
+    first, second = text.format(one), text.format(other)
+    told = f"Sure! {second} Let me know if there is more to ask." if text.isascii() else second
+
+    assert compare(first, second, NEAR, LEAST) == "unsure"
+    assert compare(first, told, NEAR, LEAST) == "unsure"
+    assert compare(first, second, NEAR, LEAST, "yes") == "right"
+    assert compare(first, second, NEAR, LEAST, "no") == "wrong"
+    assert compare(first, first + " Ok", NEAR, LEAST) == "right"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "Aspirin thins the blood. " + MORE + "Aspirin should be stopped before surgery. "
+            "Tell your doctor that you take aspirin.",
+            "It is known that ibuprofen thins blood. " + MORE + "Before surgery, ibuprofen has to "
+            "be stopped. Any doctor needs to hear that you take ibuprofen.",
+        ),
+        (
+            f"It makes reads very fast and easy, and writes slow. {MORE}",
+            f"It makes writes very fast and easy, and reads slow. {MORE}",
+        ),
+    ],
+)
+def test_nor_is_one_that_is_reworded_as_well_or_turned_round(one: str, other: str) -> None:
+    assert compare(one, other, NEAR, LEAST) == "unsure"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "Open the settings, choose Colour and mix the palette as you like. " + MORE,
+            "Open the settings, choose Color and mix the palette as you like. " + MORE,
+        ),
+        (MORE, f"{MORE} If you need help with the form, ask at the counter."),
+        (
+            "First open your account page, then press Orders and select what goes back. Print the "
+            "label, put it on the parcel and hand it in at any post office. We refund the amount "
+            "to your card as soon as the parcel has reached us.",
+            "You can start the return from the list of orders in your account. After selecting "
+            "the goods, print the label and stick it on the parcel. Any post office accepts it, "
+            "and the money goes back to your card when it has arrived here.",
+        ),
+    ],
+)
+def test_what_is_spelt_added_or_said_in_other_words_is_no_other_thing(one: str, other: str) -> None:
+    assert compare(one, other, NEAR, LEAST) == "right"
+
+
 @pytest.mark.parametrize(("judged", "outcome"), [("yes", "right"), ("no", "wrong")])
 @pytest.mark.parametrize("similarity", [None, 0.1, NEAR])
 def test_a_judges_word_comes_before_the_vectors(
