@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from proxy.core.events import TierFailed, TierTurned
 from proxy.core.outage import Outage
-from proxy.ports import SemanticAbsentError, SemanticError
+from proxy.ports import SemanticAbsentError, SemanticError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -73,6 +73,19 @@ class Attempts:
         if self._outage.worked():
             self._emit(TierTurned(self._tier, True))
         return result
+
+    async def need(
+        self, operation: Operation, work: Callable[[], Awaitable[T]], seconds: float
+    ) -> T:
+        """The same where nothing is not to be taken for an answer. Raises: StoreError."""
+
+        async def done() -> tuple[T]:
+            return (await work(),)
+
+        told = await self.ask(operation, done, seconds)
+        if told is None:
+            raise StoreError(self._tier, "cannot be asked")
+        return told[0]
 
     def _failed(self, operation: Operation, error: Exception) -> None:
         if not isinstance(error, SemanticAbsentError):

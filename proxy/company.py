@@ -83,8 +83,7 @@ class Company:
         process = Process(self._site.directory / "semantic.sock")
         self.closing.append(process.aclose)
         fleet = self._others_meanings(storage)
-        if fleet is not None:
-            process.told = fleet.learnt
+        process.fleet = fleet
         meaning = Meaning(
             process,
             storage.tiers,

@@ -234,7 +234,7 @@ class Meaning:
 
     async def blame(self, request: str) -> Blamed | None:
         """See `Meanings`."""
-        blamed = await self._attempts.ask("get", partial(self._process.blame, request), _BEHIND)
+        blamed = await self._attempts.need("get", partial(self._process.blame, request), _BEHIND)
         if blamed is not None:
             self._judged((blamed.verdict,))
         return blamed

@@ -28,7 +28,7 @@ class Meanings(Protocol):
 
     async def blame(self, request: str) -> Blamed | None:
         """What follows since somebody calls the hit of a request wrong: its answers have to go.
-        None: no such hit is known (any more)."""
+        None: no such hit is known (any more). Raises: StoreError: nobody can say."""
 
 
 class NoMeaning:

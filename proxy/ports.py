@@ -157,7 +157,8 @@ class Complaints(Protocol):
         """A request that asked `text` was answered with it."""
 
     async def blame(self, request: str) -> Blamed | None:
-        """Somebody calls the hit of a request wrong. None: no such hit is known (any more)."""
+        """Somebody calls the hit of a request wrong, of any machine's. None: no such hit is known
+        (any more). Raises: StoreError: what other machines know cannot be asked for."""
 
 
 class Clock(Protocol):

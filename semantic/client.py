@@ -83,17 +83,17 @@ class Client:
         """The same hit, to be served or not as the judge says. Raises: ClientError."""
         return await self._ask(Consult(found, text, stored), Found)
 
-    async def served(self, found: Found, text: str, request: str) -> None:
-        """A request was answered with it. Raises: ClientError."""
-        await self._ask(Served(found, text, request), Done)
+    async def served(self, found: Found, text: str, request: str) -> Lesson:
+        """A request was answered with it; what follows if that was wrong. Raises: ClientError."""
+        return await self._ask(Served(found, text, request), Lesson)
 
     async def blame(self, request: str) -> Blamed:
         """What follows from calling the hit of a request wrong. Raises: ClientError."""
         return await self._ask(Blame(request), Blamed)
 
-    async def hear(self, lesson: Lesson) -> None:
+    async def hear(self, lesson: Lesson) -> Blamed:
         """Have what another machine learnt counted here. Raises: ClientError."""
-        await self._ask(lesson, Done)
+        return await self._ask(lesson, Blamed)
 
     async def state(self) -> State:
         """Figures of the process. Raises: ClientError."""

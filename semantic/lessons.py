@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec.structs import replace
 
+from semantic import pairs
 from semantic.compare import compare
-from semantic.form import tells
-from semantic.protocol import Block, Found, Label, Lesson
+from semantic.complaints import Complaints
+from semantic.protocol import Found, Label, Lesson
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from semantic.protocol import Action, Compare, Consult, Kind
     from semantic.settings import Settings
 
-_SERVED: Final = 10_000
-"""Hits that can still be called wrong."""
 _BLOCKED: Final = 100_000
 _PROMOTED: Final = 10_000
 _ARGUABLE: Final = 0.8
@@ -66,7 +64,7 @@ class Lessons:
         self._chance = chance
         self._name = name
         self._basis = basis
-        self._served: OrderedDict[str, tuple[Found, str]] = OrderedDict()
+        self._complaints = Complaints()
         self._blocked: OrderedDict[bytes, None] = OrderedDict()
         self._promoted: OrderedDict[bytes, tuple[bytes, float, float]] = OrderedDict()
         self.changed = False
@@ -88,21 +86,23 @@ class Lessons:
             return ("promote" if similarity >= _ARGUABLE else action), reason, threshold
         return action, reason, threshold
 
-    def served(self, request: str, found: Found, text: str) -> None:
-        """A request was answered with it: somebody may call it wrong later."""
-        self._served[request] = (found, text)
-        if len(self._served) > _SERVED:
-            self._served.popitem(last=False)
+    def served(self, request: str, found: Found, text: str) -> Lesson:
+        """A request was answered with it; what follows should somebody call it wrong, whenever and
+        wherever: its label has its name already, so that it counts once however often it is told.
+        """
+        lesson = Lesson((self._label(found, wrong=True),), pairs.blocks(found, text))
+        self._complaints.note(request, lesson)
+        return lesson
 
     def blocked(self, scope: bytes, text: str, form: bytes, key: bytes) -> bool:
         """Whether somebody called that answer wrong for that question, or for one of its form."""
-        return any(_pair(scope, one, key) in self._blocked for one in _names(text, form))
+        return any(pairs.pair(scope, one, key) in self._blocked for one in pairs.names(text, form))
 
     def promoted(self, scope: bytes, text: str) -> tuple[bytes, float, float]:
         """The key of the answer that the judge allowed for this very question (empty: none), how
         near their questions are, and when that answer ends: another one under that key may be
         another."""
-        return self._promoted.get(_pair(scope, _said(text)), _NOTHING)
+        return self._promoted.get(pairs.pair(scope, pairs.letters(text)), _NOTHING)
 
     async def compare(self, told: Compare, ends: float) -> Lesson:
         """Whether a stored answer was right for a question that was answered anew. `ends`: as of
@@ -168,24 +168,21 @@ class Lessons:
         return "unknown" if self._judge is None else await self._judge.ask(text, stored)
 
     def _promote(self, found: Found, text: str, ends: float) -> None:
-        self._promoted[_pair(found.scope, _said(text))] = (found.key, found.similarity, ends)
+        self._promoted[pairs.pair(found.scope, pairs.letters(text))] = (
+            found.key,
+            found.similarity,
+            ends,
+        )
         if len(self._promoted) > _PROMOTED:
             self._promoted.popitem(last=False)
 
     def blame(self, request: str) -> Lesson:
         """Call the hit of a request wrong; empty: no such hit is known (any more)."""
-        found, text = self._served.pop(request, (None, ""))
-        if found is None:
-            return Lesson()
-        given, scope = self._label(found, wrong=True), found.scope
-        blocks = [
-            Block(_pair(scope, one, found.key), _pair(scope, one), found.key)
-            for one in _names(text, found.form)
-        ]
-        return self._taken(Lesson((given,), tuple(blocks)))
+        return self._taken(self._complaints.take(request))
 
     def _taken(self, lesson: Lesson) -> Lesson:
-        self.hear(lesson)
+        if lesson.labels:
+            self.hear(lesson)
         return lesson
 
     def hear(self, lesson: Lesson) -> None:
@@ -197,6 +194,7 @@ class Lessons:
         for block in lesson.blocks:
             self._blocked[block.pair] = None
             self._promoted.pop(block.asked, None)
+        self._complaints.settle(lesson)
         while len(self._blocked) > _BLOCKED:
             self._blocked.popitem(last=False)
         self.changed = True
@@ -232,19 +230,3 @@ class Lessons:
         if found.version == _VERSION:
             self._policy.restore(found.policy)
             self._blocked.update(dict.fromkeys(found.blocked))
-
-
-def _pair(scope: bytes, said: bytes, key: bytes = b"") -> bytes:
-    """16 bytes for a question, or for a question and an answer."""
-    hasher = blake2b(scope, digest_size=16)
-    hasher.update(b"%d:" % len(key) + key + said)
-    return hasher.digest()
-
-
-def _names(text: str, form: bytes) -> list[bytes]:
-    """What a question is known by: its letters, and its form where that tells something."""
-    return [_said(text), form] if tells(form) else [_said(text)]
-
-
-def _said(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")

@@ -157,7 +157,8 @@ class Consult(msgspec.Struct, frozen=True, tag="consult"):
 
 class Served(msgspec.Struct, frozen=True, tag="served"):
     """A request was answered with what was found: somebody may call that wrong later, by its id. A
-    look-up alone says nothing: the answer may be gone, or the judge against it."""
+    look-up alone says nothing: the answer may be gone, or the judge against it. Answered by the
+    `Lesson` that would follow, for who is told of it on another machine."""
 
     found: Found
     text: str
@@ -171,15 +172,16 @@ class Blame(msgspec.Struct, frozen=True, tag="blame"):
 
 
 class Lesson(msgspec.Struct, frozen=True, tag="lesson"):
-    """What was learnt of errors: the answer to `Compare`, and news of other machines.
-    Empty where nothing could be said."""
+    """What was learnt of errors: the answer to `Compare`, and news of other machines, to which the
+    answer is `Blamed`. Empty where nothing could be said."""
 
     labels: tuple[Label, ...] = ()
     blocks: tuple[Block, ...] = ()
 
 
 class Blamed(msgspec.Struct, frozen=True, tag="blamed"):
-    """The answer to `Blame`: what follows; nothing where no such hit is known (any more)."""
+    """The answer to `Blame`, and to a `Lesson`: what follows; nothing where no such hit is known
+    (any more)."""
 
     lesson: Lesson
     closed: bool = False
@@ -187,7 +189,7 @@ class Blamed(msgspec.Struct, frozen=True, tag="blamed"):
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):
-    """The answer to `Learn`, `Forget`, `Served` and `Lesson`."""
+    """The answer to `Learn` and `Forget`."""
 
     count: int = 0
     missed: tuple[bytes, ...] = ()

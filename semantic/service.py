@@ -117,8 +117,7 @@ class Service:
             case Consult(found):
                 return await self._lessons.consult(message, self._ends(found.key))
             case Served(found, text, request):
-                self._lessons.served(request, found, text)
-                return Done()
+                return self._lessons.served(request, found, text)
             case Blame(request):
                 lesson = self._lessons.blame(request)
                 await self._forget_blocked(lesson)
@@ -126,7 +125,8 @@ class Service:
             case Lesson():
                 self._lessons.hear(message)
                 await self._forget_blocked(message)
-                return Done(len(message.labels))
+                # What people say is rare, and the bounds of all groups take their time.
+                return Blamed(message, bool(message.blocks) and self._lessons.closed(message))
 
     async def _left(self, message: Forget | Review) -> Message:
         match message:

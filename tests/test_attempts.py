@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from proxy.attempts import Attempts
 from proxy.core.events import TierFailed, TierTurned
-from proxy.ports import SemanticAbsentError, SemanticError
+from proxy.ports import SemanticAbsentError, SemanticError, StoreError
 from tests.fakes import FakeClock, settle
 
 
@@ -104,3 +106,15 @@ async def test_one_that_could_not_do_it_is_not_starting() -> None:
 
     assert not attempts.starting
     assert events == [TierFailed("semantic", "get", "busy")]
+
+
+@pytest.mark.parametrize("answer", [None, "an answer"])
+async def test_where_an_answer_is_needed_none_at_all_is_told_from_one(answer: str | None) -> None:
+    async def work() -> str | None:
+        return answer
+
+    attempts = Attempts("semantic", FakeClock(), lambda event: None)
+
+    assert await attempts.need("get", work, 1.0) == answer
+    with pytest.raises(StoreError):
+        await attempts.need("get", Process().work, 1.0)

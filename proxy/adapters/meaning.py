@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
@@ -12,19 +12,34 @@ from proxy.core.near import Blamed, Near, Verdict, group
 from proxy.ports import SemanticAbsentError, SemanticError
 from semantic.client import AbsentError, Client, ClientError
 from semantic.protocol import LARGEST, Found, Lesson, Nearest, Record
+from semantic.protocol import Blamed as Following
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from proxy.core.entry import Entry
     from proxy.core.near import Why
     from proxy.core.request import Lookup
 
-    Told = Callable[[bytes], Awaitable[None]]
-
 _RECORD: Final = 256
 """Bytes of a record besides its text and vector, at most."""
+
+
+class Fleet(Protocol):
+    """What other machines are told, and asked."""
+
+    async def learnt(self, lesson: bytes) -> None: ...
+
+    async def served(self, request: str, lesson: bytes) -> None: ...
+
+    async def complaint(self, request: str) -> bytes | None:
+        """Raises: StoreError."""
+
+    async def settled(self, request: str, lesson: bytes) -> bool:
+        """Raises: StoreError."""
+
+    async def blamed(self, request: str, lesson: bytes) -> None: ...
 
 
 class Meaning:
@@ -32,7 +47,7 @@ class Meaning:
 
     def __init__(self, path: Path) -> None:
         self._client = Client(path)
-        self.told: Told | None = None
+        self.fleet: Fleet | None = None
         """Hears of everything that is learnt of errors, for other machines."""
 
     async def nearest(self, lookup: Lookup, epoch: int) -> Near:
@@ -84,33 +99,44 @@ class Meaning:
     async def served(self, near: Near, text: str, request: str) -> None:
         """See the port."""
         with _gone():
-            await self._client.served(_found(near), text, request)
+            lesson = await self._client.served(_found(near), text, request)
+        if self.fleet is not None:
+            await self.fleet.served(request, msgspec.msgpack.encode(lesson))
 
     async def blame(self, request: str) -> Blamed | None:
         """See the port."""
         with _gone():
-            blamed = await self._client.blame(request)
-        keys = tuple(dict.fromkeys(Key(block.key) for block in blamed.lesson.blocks))
-        verdicts = await self._learnt(blamed.lesson)
-        return Blamed(verdicts[0], keys, blamed.closed) if verdicts else None
+            here = await self._client.blame(request)
+        if not here.lesson.labels:
+            return None if self.fleet is None else await self._elsewhere(request, self.fleet)
+        if self.fleet is not None:
+            await self.fleet.blamed(request, msgspec.msgpack.encode(here.lesson))
+        return _blamed(here)
+
+    async def _elsewhere(self, request: str, fleet: Fleet) -> Blamed | None:
+        """The same for a hit of another machine's, which left word of what would follow."""
+        if (word := await fleet.complaint(request)) is None:
+            return None
+        lesson = _read(word)
+        if lesson is None or not lesson.labels:
+            return None
+        # Counted here before the fleet's word of it is taken away: whatever fails in between, the
+        # operator can say it again, and one label counts once.
+        with _gone():
+            following = await self._client.hear(lesson)
+        return _blamed(following) if await fleet.settled(request, word) else None
 
     async def _learnt(self, lesson: Lesson) -> list[Verdict]:
-        if self.told is not None and (lesson.labels or lesson.blocks):
-            await self.told(msgspec.msgpack.encode(lesson))
-        return [
-            Verdict(label.kind, label.wrong, label.similarity, label.group)
-            for label in lesson.labels
-        ]
+        if self.fleet is not None and lesson.labels:
+            await self.fleet.learnt(msgspec.msgpack.encode(lesson))
+        return _verdicts(lesson)
 
     async def hear(self, news: bytes) -> None:
         """Count what another machine told as learnt, unless it is of another version, and would
         read no better the next time. Raises: SemanticError."""
-        try:
-            lesson = msgspec.msgpack.decode(news, type=Lesson)
-        except msgspec.MsgspecError:
-            return
-        with _gone():
-            await self._client.hear(lesson)
+        if (lesson := _read(news)) is not None:
+            with _gone():
+                await self._client.hear(lesson)
 
     async def state(self) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
         """Figures of the process by name, and those of its groups. Raises: SemanticError."""
@@ -121,6 +147,24 @@ class Meaning:
     async def aclose(self) -> None:
         """Hang up."""
         await self._client.aclose()
+
+
+def _read(news: bytes) -> Lesson | None:
+    try:
+        return msgspec.msgpack.decode(news, type=Lesson)
+    except msgspec.MsgspecError:  # of another version
+        return None
+
+
+def _verdicts(lesson: Lesson) -> list[Verdict]:
+    return [
+        Verdict(label.kind, label.wrong, label.similarity, label.group) for label in lesson.labels
+    ]
+
+
+def _blamed(found: Following) -> Blamed:
+    keys = dict.fromkeys(Key(block.key) for block in found.lesson.blocks)
+    return Blamed(_verdicts(found.lesson)[0], tuple(keys), found.closed)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from tests.client import Got
     from tests.e2e.conftest import Start
+    from tests.gateway import Settings
     from tests.redis_server import RedisServer
     from tests.reply import Reply, Seen
     from tests.upstream import Channel, Server
@@ -326,6 +328,46 @@ async def test_machines_hear_of_each_others_answers_and_errors(
     await until(lambda: entries(here) == 0)
 
     assert answer(await ask(here, upstream, "退货流程")) == "#2"
+
+
+async def test_any_gateway_of_a_fleet_can_be_told_that_a_hit_was_wrong(
+    start: Start, upstream: Channel, redis: RedisServer
+) -> None:
+    """Behind a balancer nobody can choose the one that served it, nor one of its workers."""
+    workers: Settings = {"server": {"workers": 2}}
+    made = fleet.gateways(start, redis.url, 2, fleet.PATIENT, SETTINGS, workers)
+    there: Sequence[Gateway] = made
+    for one in there:
+        await ready(one)
+    here, other = there
+    await store(here, upstream, "怎么退货")
+    await until(lambda: entries(other) >= 1)
+    hits = [await ask(here, upstream, "退货流程") for _ in range(4)]
+    assert {answer(hit) for hit in hits} == {"#1"}
+    ids = [{"request_id": hit.get("x-request-id")} for hit in hits]
+
+    assert await operate(other, "/admin/feedback", ids[0]) == 200
+    assert await operate(other, "/admin/feedback", ids[0]) == 404
+    for one in there:
+        await until(partial(_wrong, one, 1))
+        await until(partial(_empty, one))
+        assert answer(await ask(one, upstream, "退货流程")) == "#2"
+
+    assert await operate(here, "/admin/feedback", ids[0]) == 404
+    assert await operate(other, "/admin/feedback", {"request_id": "req_unknown"}) == 404
+    assert [await operate(there[n % 2], "/admin/feedback", ids[n]) for n in (1, 2, 3)] == [200] * 3
+    for one in there:
+        await until(partial(_wrong, one, 4))
+        await asyncio.sleep(1)  # which is four times as long as it takes to hear it twice
+        assert one.metrics()["hotprefix_semantic_errors"] == 4
+
+
+def _wrong(gateway: Gateway, least: int) -> bool:
+    return gateway.metrics().get("hotprefix_semantic_errors", 0.0) >= least
+
+
+def _empty(gateway: Gateway) -> bool:
+    return entries(gateway) == 0
 
 
 async def test_a_machine_that_starts_later_knows_what_the_fleet_has(
