@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from semantic import pulse
+from semantic import pulse, trim
 from semantic.budget import Budget
 from semantic.embed.batch import Batcher
 from semantic.embed.choose import REMOTE, embedder
@@ -76,7 +76,8 @@ async def run(settings: Settings, path: Path, tell: int, environ: Mapping[str, s
         async with asyncio.TaskGroup() as background:
             well = pulse.beat(tell, lambda: space.vectors.flown < pulse.LONGEST)
             embed = (space.vectors.run(), space.answers.run())
-            loops = (*embed, _swept(forgetting), kept.run(), well)
+            given = trim.run(lambda: memory.mark, trim.giving())
+            loops = (*embed, _swept(forgetting), kept.run(), given, well)
             tasks = [background.create_task(loop) for loop in loops]
             await over.wait()
             await server.aclose()
