@@ -64,9 +64,9 @@ class Budget:
         """See `Policy`."""
         return self._ledger.state()
 
-    def dump(self) -> bytes:
+    def dump(self) -> tuple[bytes]:
         """All that was learnt."""
-        return self._ledger.dump()
+        return (self._ledger.dump(),)
 
     def restore(self, data: bytes) -> None:
         """Take over what was dumped; what means nothing here leaves nothing."""

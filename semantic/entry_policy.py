@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, OrderedDict
+from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from semantic import pieces
 from semantic.budget import Budget
 from semantic.evidence import STEPS, byte, step, threshold
 from semantic.ledger import Ledger
@@ -16,7 +17,7 @@ from semantic.policy import Verdict
 from semantic.track import Track
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from semantic.protocol import Kind, Label
     from semantic.settings import Settings
@@ -83,7 +84,7 @@ def grade(record: bytes, number: int) -> int:
     return min(STEPS - 1, int(-_SCALE * math.log(doubt)))
 
 
-class _Record(msgspec.Struct, array_like=True):
+class _Record(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """What an entry's hits were."""
 
     labels: bytes = b""
@@ -91,14 +92,15 @@ class _Record(msgspec.Struct, array_like=True):
     best: bytes = b""
     """The labels as they were when a wrong one belied them most."""
 
-    def learn(self, number: int, *, wrong: bool) -> None:
-        """A hit at this step was right or wrong."""
+    def after(self, number: int, *, wrong: bool) -> _Record:
+        """The record once a hit at this step was right or wrong."""
+        labels, best = self.labels, self.best
         if wrong:
-            if grade(self.labels, number) > grade(self.best, number):
-                self.best = self.labels
+            if grade(labels, number) > grade(best, number):
+                best = labels
             # Whatever was right here or further off says nothing any more.
-            self.labels = bytes(one for one in self.labels if one & 1 or one > 2 * number)
-        self.labels = (self.labels + bytes((byte(number, wrong=wrong),)))[-LONGEST:]
+            labels = bytes(one for one in labels if one & 1 or one > 2 * number)
+        return _Record((labels + bytes((byte(number, wrong=wrong),)))[-LONGEST:], best)
 
     def sound(self) -> bool:
         """Whether a record can be like this."""
@@ -132,8 +134,8 @@ class EntryPolicy:
             shadow=settings.mode == "shadow",
             basis=basis,
         )
-        self._records: OrderedDict[bytes, dict[str, _Record]] = OrderedDict()
-        """By the key of the answer, then by group."""
+        self._records: dict[bytes, dict[str, _Record]] = {}
+        """By the key of the answer, what learnt nothing for longest first; then by group."""
 
     def verdict(
         self, group: str, kind: Kind, similarity: float, draw: float, key: bytes
@@ -161,10 +163,15 @@ class EntryPolicy:
         number = step(label.similarity)
         if self._ledger.counted(label.name) or number < 0:
             return
-        record = self._record(label.group, label.key)
+        groups = self._records.pop(label.key, {})
+        record = groups.get(label.group, _Record())
         # The confidence of before: a label may not vouch for itself.
         self._account(label, record, number)
-        record.learn(number, wrong=label.wrong)
+        # In place of the old one, which may be on its way into a dump.
+        fresh = {label.group: record.after(number, wrong=label.wrong)}
+        self._records[label.key] = groups | fresh
+        if len(self._records) > MAX_ENTRIES:
+            del self._records[next(iter(self._records))]
 
     def _account(self, label: Label, record: _Record, number: int) -> None:
         """Count a label for the confidence at which its entry would be served.
@@ -197,14 +204,11 @@ class EntryPolicy:
             groups[group] = {**groups.get(group, {}), **figures, "semantic_threshold": least}
         return groups
 
-    def dump(self) -> bytes:
-        """All that was learnt."""
-        records = [
-            (group, key, record)
-            for key, groups in self._records.items()
-            for group, record in groups.items()
-        ]
-        return msgspec.msgpack.encode(_Dump(self._ledger.dump(), self._canonical.dump(), records))
+    def dump(self) -> Iterator[bytes]:
+        """All that was learnt by now, as of `_Dump`."""
+        ledger, canonical = self._ledger.dump(), *self._canonical.dump()
+        # Two lists: a pair for each would take ten times as long.
+        return _pieces(ledger, canonical, list(self._records), list(self._records.values()))
 
     def restore(self, data: bytes) -> None:
         """Take over what was dumped; what means nothing here leaves nothing."""
@@ -220,9 +224,18 @@ class EntryPolicy:
             if record.sound():
                 self._records.setdefault(key, {})[group] = record
 
-    def _record(self, group: str, key: bytes) -> _Record:
-        record = self._records.setdefault(key, {}).setdefault(group, _Record())
-        self._records.move_to_end(key)
-        if len(self._records) > MAX_ENTRIES:
-            self._records.popitem(last=False)
-        return record
+
+def _pieces(
+    ledger: bytes, canonical: bytes, keys: list[bytes], records: list[dict[str, _Record]]
+) -> Iterator[bytes]:
+    yield pieces.fields(3) + msgspec.msgpack.encode(ledger) + msgspec.msgpack.encode(canonical)
+    some = zip(pieces.parts(keys), pieces.parts(records), strict=True)
+    parts = (
+        [
+            (group, key, one)
+            for key, groups in zip(*part, strict=True)
+            for group, one in groups.items()
+        ]
+        for part in some
+    )
+    yield from pieces.array(sum(map(len, records)), parts)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from semantic.lessons import Lessons
 
 _EVERY: Final = 2.0
@@ -22,6 +25,7 @@ class Kept:
         """`path`: empty: nothing is kept."""
         self._path = Path(path) if path else None
         self._lessons = lessons
+        self._writing = Lock()
 
     def load(self) -> None:
         """Begin with what was kept."""
@@ -32,20 +36,32 @@ class Kept:
         except OSError:
             return
 
-    def save(self) -> None:
+    async def save(self) -> None:
         """Write down what is new."""
         if self._path is None or not self._lessons.changed:
             return
-        fresh = self._path.with_name(f"{self._path.name}.{os.getpid()}")
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            fresh.write_bytes(self._lessons.dump())
-            fresh.replace(self._path)
+            pieces = []
+            for piece in self._lessons.dump():
+                pieces.append(piece)
+                await asyncio.sleep(0)  # questions come in between
+            await asyncio.to_thread(self._write, self._path, pieces)
         except OSError:
             self._lessons.changed = True
+        except asyncio.CancelledError:  # at the end, when it is saved once more
+            self._lessons.changed = True
+            raise
+
+    def _write(self, path: Path, pieces: Sequence[bytes]) -> None:
+        fresh = path.with_name(f"{path.name}.{os.getpid()}")
+        with self._writing:  # one that was cancelled may still be at it
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with fresh.open("wb") as file:
+                file.writelines(pieces)
+            fresh.replace(path)
 
     async def run(self) -> None:
         """Every few seconds, until cancelled."""
         while True:
             await asyncio.sleep(_EVERY)
-            self.save()
+            await self.save()

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec.structs import replace
 
-from semantic import pairs
+from semantic import pairs, pieces
 from semantic.compare import compare
 from semantic.complaints import Complaints
 from semantic.protocol import Found, Label, Lesson
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
     from semantic.compare import Outcome, Word
     from semantic.judge import Judge
@@ -65,7 +65,7 @@ class Lessons:
         self._name = name
         self._basis = basis
         self._complaints = Complaints()
-        self._blocked: OrderedDict[bytes, None] = OrderedDict()
+        self._blocked: dict[bytes, None] = {}
         self._promoted: OrderedDict[bytes, tuple[bytes, float, float]] = OrderedDict()
         self.changed = False
         """Whether something was learnt since it was kept."""
@@ -196,7 +196,7 @@ class Lessons:
             self._promoted.pop(block.asked, None)
         self._complaints.settle(lesson)
         while len(self._blocked) > _BLOCKED:
-            self._blocked.popitem(last=False)
+            del self._blocked[next(iter(self._blocked))]
         self.changed = True
 
     def forget(self, keys: Sequence[bytes]) -> None:
@@ -216,10 +216,17 @@ class Lessons:
             for shut in ("closed", "unopened")
         )
 
-    def dump(self) -> bytes:
-        """What is to outlive the process."""
+    def dump(self) -> Iterator[bytes]:
+        """What is to outlive the process, as it is now: pieces to be put together, each made when
+        it is asked for, since all of them together would take 20 ms."""
         self.changed = False
-        return msgspec.msgpack.encode(_Kept(_VERSION, self._policy.dump(), tuple(self._blocked)))
+        return self._pieces(self._policy.dump(), tuple(self._blocked))
+
+    def _pieces(self, policy: Iterable[bytes], blocked: tuple[bytes, ...]) -> Iterator[bytes]:
+        """As of `_Kept`."""
+        yield pieces.fields(3) + msgspec.msgpack.encode(_VERSION)
+        yield from pieces.binary(policy)
+        yield from pieces.array(len(blocked), pieces.parts(blocked))
 
     def restore(self, kept: bytes) -> None:
         """Begin with what was kept; from bytes that are something else, with nothing."""

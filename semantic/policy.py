@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from semantic.protocol import Action, Kind, Label
     from semantic.settings import Settings
@@ -59,8 +59,8 @@ class Policy(Protocol):
         was wrong, but too few were compared."""
         ...
 
-    def dump(self) -> bytes:
-        """All that was learnt."""
+    def dump(self) -> Iterable[bytes]:
+        """All that was learnt by now, in pieces that are made when they are asked for."""
         ...
 
     def restore(self, data: bytes) -> None:

@@ -83,7 +83,7 @@ async def run(settings: Settings, path: Path, tell: int, environ: Mapping[str, s
             await server.aclose()
             for task in tasks:
                 task.cancel()
-        kept.save()
+        await kept.save()
     for part in (index, behind, chosen):
         await part.aclose()
 

@@ -99,3 +99,8 @@ def label(
 ) -> Label:
     """A label of a nearest neighbour, with the number for its name."""
     return Label(number.to_bytes(16, "big"), group, "semantic", similarity, key, wrong)
+
+
+def dumped(policy: Policy) -> bytes:
+    """All that it has learnt, as it is kept."""
+    return b"".join(policy.dump())

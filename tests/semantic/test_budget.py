@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 from semantic.budget import Budget
 from semantic.protocol import Kind, Label
 from semantic.settings import Settings
-from tests.semantic.streams import SETS, Hit, label, pairs, policy, run, simulated, stream
+from tests.semantic.streams import (
+    SETS,
+    Hit,
+    dumped,
+    label,
+    pairs,
+    policy,
+    run,
+    simulated,
+    stream,
+)
 
 KEY = bytes(32)
 ON = Settings(mode="on")
@@ -119,7 +129,7 @@ def test_in_shadow_nothing_is_served() -> None:
 
 def test_what_shadow_learnt_holds_when_it_is_switched_on() -> None:
     budget = Budget(ON)
-    budget.restore(taught(Settings(mode="shadow"), 600).dump())
+    budget.restore(dumped(taught(Settings(mode="shadow"), 600)))
 
     assert said(budget) == "serve"
 
@@ -161,7 +171,7 @@ def test_a_label_that_comes_twice_counts_once(learnt: list[Label]) -> None:
         twice.learn(one)
         twice.learn(one)
 
-    assert once.dump() == twice.dump()
+    assert dumped(once) == dumped(twice)
 
 
 @given(labels)
@@ -169,9 +179,9 @@ def test_what_was_dumped_is_restored(learnt: list[Label]) -> None:
     budget, other = Budget(TRUSTED), Budget(TRUSTED)
     for one in learnt:
         budget.learn(one)
-    other.restore(budget.dump())
+    other.restore(dumped(budget))
 
-    assert other.dump() == budget.dump()
+    assert dumped(other) == dumped(budget)
 
 
 @given(st.permutations([(number, number % 40 == 0) for number in range(1, 101)]))

@@ -12,7 +12,17 @@ from semantic.entry_policy import LONGEST, MAX_ENTRIES, SHORTEST, EntryPolicy, c
 from semantic.evidence import STEPS, byte, step
 from semantic.protocol import Label
 from semantic.settings import Settings
-from tests.semantic.streams import SETS, Hit, label, pairs, policy, run, simulated, stream
+from tests.semantic.streams import (
+    SETS,
+    Hit,
+    dumped,
+    label,
+    pairs,
+    policy,
+    run,
+    simulated,
+    stream,
+)
 
 KEY, OTHER = bytes(32), bytes([1]) * 32
 ON = Settings(mode="on", policy="entry", max_error_rate=0.05)
@@ -163,7 +173,7 @@ def test_an_entry_that_left_begins_anew_and_what_its_group_learnt_stays() -> Non
 
     assert said(found) == "verify budget"
     assert found.state() == before
-    assert len(found.dump()) < len(taught(ON, 300).dump())
+    assert len(dumped(found)) < len(dumped(taught(ON, 300)))
 
 
 def test_entries_are_bounded() -> None:
@@ -173,7 +183,7 @@ def test_entries_are_bounded() -> None:
         key = number.to_bytes(32, "big")
         found.learn(Label(key, "model en", "semantic", 0.95, key, False))
 
-    assert len(found.dump()) < MAX_ENTRIES * 60 + 32_768 * 40
+    assert len(dumped(found)) < MAX_ENTRIES * 60 + 32_768 * 40
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.floats(0.0, 1.0), st.booleans()), max_size=60))
@@ -186,22 +196,22 @@ def test_labels_that_come_twice_count_once_and_a_dump_is_restored(
         once.learn(label(number, similarity, wrong=wrong, key=key))
         for _ in range(2):
             twice.learn(label(number, similarity, wrong=wrong, key=key))
-    other.restore(once.dump())
+    other.restore(dumped(once))
 
-    assert once.dump() == twice.dump() == other.dump()
+    assert dumped(once) == dumped(twice) == dumped(other)
 
 
 def test_records_of_another_embedder_say_nothing() -> None:
     found, other = EntryPolicy(ON, b"use"), EntryPolicy(ON, b"e5")
     for number in range(20):
         found.learn(label(number, 0.95, wrong=False))
-    other.restore(found.dump())
+    other.restore(dumped(found))
     again = EntryPolicy(ON, b"use")
-    again.restore(found.dump())
+    again.restore(dumped(found))
 
     assert other.state() == {}
-    assert b"model en" not in other.dump()
-    assert again.dump() == found.dump()
+    assert b"model en" not in dumped(other)
+    assert dumped(again) == dumped(found)
 
 
 @given(st.binary(max_size=100))
@@ -209,7 +219,7 @@ def test_foreign_bytes_are_no_error(data: bytes) -> None:
     found = taught(ON, 20)
     found.restore(data)
 
-    assert found.dump() == EntryPolicy(ON).dump()
+    assert dumped(found) == dumped(EntryPolicy(ON))
 
 
 @pytest.mark.parametrize(("budget", "base"), [(0.01, 1.5), (0.05, 3.0)])

@@ -510,7 +510,7 @@ async def test_what_was_learnt_outlives_the_process() -> None:
         await here.learn("which bird sings loudest", "bird")
         await here.hit("which bird sings loudest", "req_1")
         await here.service.answer(Blame("req_1"))
-        after.lessons.restore(here.lessons.dump())
+        after.lessons.restore(b"".join(here.lessons.dump()))
         await after.learn("which bird sings loudest", "bird")
 
         assert (await after.ask("which bird sings loudest")).action == "none"
