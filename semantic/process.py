@@ -31,7 +31,7 @@ from semantic.service import Service
 from semantic.space import Space
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Coroutine, Mapping
     from pathlib import Path
 
     from semantic.embed.port import Embedder
@@ -74,10 +74,7 @@ async def run(settings: Settings, path: Path, tell: int, environ: Mapping[str, s
         server = Server(path, Service(*parts, time.time).answer)
         await server.start()
         async with asyncio.TaskGroup() as background:
-            well = pulse.beat(tell, lambda: space.vectors.flown < pulse.LONGEST)
-            embed = (space.vectors.run(), space.answers.run())
-            given = trim.run(lambda: memory.mark, trim.giving())
-            loops = (*embed, _swept(forgetting), kept.run(), given, well)
+            loops = (*_loops(space, memory, forgetting, tell), kept.run())
             tasks = [background.create_task(loop) for loop in loops]
             await over.wait()
             await server.aclose()
@@ -86,6 +83,15 @@ async def run(settings: Settings, path: Path, tell: int, environ: Mapping[str, s
         await kept.save()
     for part in (index, behind, chosen):
         await part.aclose()
+
+
+def _loops(
+    space: Space, memory: Memory, forgetting: Forgetting, tell: int
+) -> tuple[Coroutine[None, None, None], ...]:
+    """What runs beside the answers until the end."""
+    well = pulse.beat(tell, lambda: space.vectors.flown < pulse.LONGEST)
+    given = trim.run(lambda: memory.mark, trim.giving())
+    return space.vectors.run(), space.answers.run(), _swept(forgetting), given, well
 
 
 def _space(chosen: Embedder, behind: Embedder, index: Index) -> Space:
