@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from semantic import personal
+from semantic import moment, personal
 from semantic.reading import LONGEST, Reading
 from semantic.settings import Settings
 
@@ -41,37 +41,23 @@ _HAN_DEICTIC: Final = re.compile(
     "|那[段些篇张首道份]|以下|下[面列文](?!条)|如下|上[面述文](?!映)|刚才|之前说"
     "|前面(?:说|提|那)|^(?:请|帮我|麻烦)?(?:把它)?(?:翻译|润色|改写|续写|总结|缩写|扩写)(?:一下"
     "|下|成.{1,4})?[::,,。!]*$|翻译是什么|^它|翻译一下"
-)
-_TIME: Final = re.compile(
-    r"\b(?:today|tonight|tomorrow|yesterday|now|right now|nowadays|currently|at the moment|latest"
-    r"|newest|most recent|"
-    r"up.to.date|breaking|live score|as of|just happened|"
-    r"(?:this|next|last|past|coming) (?:week|month|year|morning|afternoon|evening|night|weekend"
-    r"|season|quarter|"
-    r"monday|tuesday|wednesday|thursday|friday|saturday|sunday)|(?:what|which) (?:time|day|date"
-    r"|year) is it|"
-    r"current (?:time|date|price|weather|temperature|rate|exchange|president|status|stock|score"
-    r"|news|version)|"
-    r"the weather|weather (?:in|for|at|like|forecast|report|going)|(?<!\w )weather"
-    r"|(?:stock price|exchange rate|share price)s?|news|still (?:open|down|available))\b"
-)
-_HAN_TIME: Final = re.compile(
-    "今天|今日|今晚|今早|明天|明日|昨天|昨日|后天|前天|现在|目前|当前|此刻|最新|最近|近期|刚刚"
-    "|实时|今年|明年|去年|本周|这周|下周|上周|本月|这个?月|下个?月|上个?月"
-    "|几点了|几号了|星期几|天气|股价|汇率|新闻|热搜|比分"
+    "|(?:(?<![因如彼由从至就为])此|(?<!应)该|(?<![基日版课书根标样剧副成原])本)"
+    "(?:文(?![化件档具明])|代码|段|句|图|题|篇|函数|程序|脚本|文档|文章|合同|邮件|网页|链接|视频|截图"
+    "|片段)"
+    "|^(?!.*(?:怎么|如何|怎样)).*上一?[个条句](?:问题|消息|回答|回复|答案|话)"
 )
 _LATIN: Final = {
     "address": _ADDRESS,
     "code": _CODE,
     "deictic": _DEICTIC,
-    "time": _TIME,
+    "time": moment.ENGLISH,
     "personal": personal.ENGLISH,
 }
 _HAN: Final = {
     "address": _ADDRESS,
     "code": _CODE,
     "deictic": _HAN_DEICTIC,
-    "time": _HAN_TIME,
+    "time": moment.HAN,
     "personal": personal.HAN,
 }
 _OWN: Final = frozenset(("my", "our", "mine"))
