@@ -136,6 +136,18 @@ async def test_machines_told_at_once_count_one_error(machines: list[Machine]) ->
         assert [one.errors for one in machines] == [number + 1] * 3
 
 
+async def test_who_comes_second_tells_nobody(machines: list[Machine], client: driver.Redis) -> None:
+    """Both had read what follows before one of them told it."""
+    a, b, c = machines
+    await a.hit("req_1")
+    word = await c.fleet.complaint("req_1")
+    assert word is not None
+
+    assert await b.line.blame("req_1") is not None
+    assert not await c.fleet.settled("req_1", word)
+    assert client.xlen(LESSONS) == 1
+
+
 async def test_a_machine_that_cannot_count_it_can_be_told_again(machines: list[Machine]) -> None:
     a, b, c = machines
     await a.hit("req_1")

@@ -17,6 +17,8 @@ from semantic.protocol import Block, Found, Label, Lesson
 from tests.semantic.company import Company, key
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from semantic.lessons import Lessons
 
 
@@ -90,17 +92,33 @@ def many() -> Lessons:
 
 
 async def test_much_is_saved_in_pieces_and_loaded_whole(tmp_path: Path) -> None:
-    lessons, turns = many(), 0
+    lessons = many()
+    await Kept(str(tmp_path / "semantic"), lessons).save()
+    after = Company(policy="entry", min_similarity=0.0).lessons
+    Kept(str(tmp_path / "semantic"), after).load()
+
+    assert b"".join(after.dump()) == b"".join(lessons.dump())
+    assert len(list(lessons.dump())) > 120
+
+
+async def test_between_two_pieces_others_have_their_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns, noted = 0, []
+
+    def pieces() -> Iterator[bytes]:
+        for _ in range(10):
+            noted.append(turns)
+            yield b""
+
+    lessons = taught()
+    monkeypatch.setattr(lessons, "dump", pieces)
     saving = asyncio.create_task(Kept(str(tmp_path / "semantic"), lessons).save())
     while not saving.done():
         await asyncio.sleep(0)
         turns += 1
-    after = Company(policy="entry", min_similarity=0.0).lessons
-    Kept(str(tmp_path / "semantic"), after).load()
 
-    assert turns > 100
-    assert b"".join(after.dump()) == b"".join(lessons.dump())
-    assert len(list(lessons.dump())) > 120
+    assert len(set(noted)) == 10
 
 
 async def test_what_is_learnt_while_it_is_saved_is_saved_the_next_time(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ async def test_it_is_given_back_each_time_that_much_was_learnt(
 
 def test_pages_that_are_free_go_back() -> None:
     """Between small pieces that stay, so that the allocator keeps them by itself."""
-    held = [(bytearray(100_000), bytearray(600)) for _ in range(500)]
+    held = [(bytearray(100_000), bytearray(8000)) for _ in range(500)]
     kept = [small for _, small in held]
     held.clear()
     before = resident()
