@@ -66,7 +66,7 @@ ENGLISH: Final = re.compile(
             rf"\bwhen(?:'s| is)(?: the)?(?: next)? (?:{_FEAST})\b",
             rf"^{_LASTING}.*\b(?:{_TRADED}) (?:spot )?{_PRICE}\b",
             rf"^{_LASTING}.*\b{_PRICE} of{_OF} (?:{_TRADED})\b",
-            rf"\bhow much (?:is|are|does){_OF} (?:{_TRADED})(?: worth| cost)?\W*$",
+            rf"\bhow much (?:is|are|does){_OF} (?:{_TRADED})(?: worth| cost)?(?: per \w+)?\W*$",
             rf"\bwhat (?:is|does){_OF} (?:{_TRADED}) (?:worth|cost|at|trading)\b",
             rf"\b(?:{_TRADED}) (?:in|to) (?:usd|eur|gbp|inr|cny|dollars?|euros?|pounds?|yuan)\b",
         )

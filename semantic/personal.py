@@ -25,6 +25,7 @@ _DONE: Final = (
     r"(?:lost|ordered|paid|bought|received|transferred|tried|made|got|sent|was|haven't|didn't"
     r"|can't|cannot)"
 )
+_NO_HOW: Final = r"^(?!.*\bhow (?:do|can|could|should|would|to)\b)"
 ENGLISH: Final = re.compile(
     "|".join(
         (
@@ -45,8 +46,12 @@ ENGLISH: Final = re.compile(
             rf"(?:get|have|receive|see) (?:back )?my (?:\w+ ){{0,2}}?(?:{_THINGS})"
             r"(?= ?[?.!,]|(?: (?:back|now|please))*\W*$)",
             r"\b(?:what|which|when|where|why|how)(?: \w+){0,3} did i\b",
-            r"^(?!.*\bhow (?:do|can|could|should|would|to)\b).*"
-            r"\bmy (?:last|latest|previous|earlier|most recent|recent) (?!name)\w+",
+            rf"{_NO_HOW}.*\bmy (?:last|latest|previous|earlier|most recent|recent) (?!name)\w+",
+            rf"{_NO_HOW}.*\bmy (?:very )?first (?:question|message|answer|request)\b",
+            r"\bwhat did we (?:talk|speak|discuss|say|agree)",
+            r"\bwhat i (?:just )?(?:said|asked(?! for)|told|wrote)",
+            r"\b(?:do|can|did) you (?:still )?remember (?:me|my|what|when|where|who|our|us)\b",
+            r"\b(?:near|close to|around) (?:me|us)\b",
             r"\bhow (?:much|many) (?!time|days|hours|weeks|months)(?:\w+ ){1,3}do i (?:still )?"
             r"have\b(?! to)",
             r"\border (?:number |no\.? |id )?#?\d{4,}",
@@ -60,7 +65,7 @@ _HAN_THINGS: Final = "|".join(
     listed("""
 订单 快递 包裹 账户余额 余额 账单 积分 申请 退款 工资 报销单 预约 成绩 会员 钱 货 物流 保单 名字
 生日 位置 年龄 地址 行程 航班 贷款 额度 银行卡 卡 密码 账号 手机 电脑 购物车 收藏夹 优惠券 钱包 流量
-话费 课表 日程 排名 征信 欠款 押金 定金
+话费 网费 水费 电费 课表 日程 排名 征信 欠款 押金 定金
 """)
 )
 _HAN_I: Final = "(?:我|俺|咱|本人|鄙人|我司)们?"
@@ -69,7 +74,7 @@ _HAN_HOW: Final = (
 )
 """No question how, unless it is a complaint."""
 HAN: Final = re.compile(
-    rf"{_HAN_HOW}.*{_HAN_I}的?(?:这个?)?(?:{_HAN_THINGS})"
+    rf"{_HAN_HOW}.*{_HAN_I}家?的?(?:这个?)?(?:{_HAN_THINGS})"
     rf"|{_HAN_I}(?:已经|还没|没有?|刚|昨[天晚]|今[天早晚]|买了|付了|下了|充了|是谁|叫什么|多大|在哪"
     r"|之前|上次|上一)"
     rf"|{_HAN_I}(?:一共|总共)?还?(?:欠|剩|差|有|花|用)[下了着]?(?:[你他]们?)?(?:多少|几)"
