@@ -184,7 +184,7 @@ class Fleet:
             asked = self._clock.mono()
             response, begun = await self._sent(place, errand, rest)
         except UpstreamError as error:
-            self._emit(UpstreamFailed(node.name, error.kind))
+            self._emit(UpstreamFailed(node.name, error.kind, error.why))
             place.judge("failure", self._clock.mono() - asked)
             if error.kind == "timeout":
                 place.refused()

@@ -54,11 +54,19 @@ class UpstreamError(Exception):
     """
 
     def __init__(
-        self, node: str, kind: str, message: str, status: int = 0, retry_after: float = 0.0
+        self,
+        node: str,
+        kind: str,
+        message: str,
+        status: int = 0,
+        retry_after: float = 0.0,
+        why: str = "",
     ) -> None:
         super().__init__(message)
         self.node = node
         self.kind = kind
+        self.why = why
+        """Of `connect`, in words that name no host."""
         self.status = status
         """Of the answer, where there was one."""
         self.retry_after = retry_after

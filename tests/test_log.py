@@ -137,6 +137,15 @@ def test_request_lines_can_be_switched_off() -> None:
             events.UpstreamFailed("n", "cut"),
             {"event": "upstream_failed", "node": "n", "kind": "cut"},
         ),
+        (
+            events.UpstreamFailed("n", "connect", "no route to host"),
+            {
+                "event": "upstream_failed",
+                "node": "n",
+                "kind": "connect",
+                "why": "no route to host",
+            },
+        ),
         (events.WorkerStarted(0, 7), {"event": "worker_started", "slot": 0, "pid": 7}),
         (
             events.WorkerDied(0, 7, -9, 1.25),

@@ -134,10 +134,11 @@ class UpstreamAnswered(msgspec.Struct, frozen=True, gc=False):
 
 
 class UpstreamFailed(msgspec.Struct, frozen=True, gc=False):
-    """A node gave no whole answer. `kind`: connect, timeout, protocol or cut."""
+    """A node gave no whole answer. `kind`: connect, timeout, protocol or cut. `why`: of connect."""
 
     node: str
     kind: str
+    why: str = ""
 
 
 class BreakerMoved(msgspec.Struct, frozen=True, gc=False):

@@ -44,8 +44,9 @@ def notice(event: Event) -> Notice:
     match event:
         case events.TierFailed() | events.StoreReset() | events.TierTurned():
             told = _of_tier(event)
-        case events.UpstreamFailed(node, kind):
+        case events.UpstreamFailed(node, kind, why):
             told = {"event": "upstream_failed", "node": node, "kind": kind}
+            told |= {"why": why} if why else {}
         case events.BreakerMoved(node, model, state):
             told = {"event": "breaker", "node": node, "model": _name(model), "state": state}
         case events.NodeTurned() | events.NodeVoid():

@@ -14,6 +14,7 @@ from yarl import URL
 
 from proxy.adapters.http.exchange import Exchange, Protocol
 from proxy.adapters.http.head import head
+from proxy.adapters.http.unreached import unreached
 from proxy.core.endpoint import target
 from proxy.core.message import Head
 from proxy.ports import UpstreamError
@@ -152,7 +153,9 @@ class Http:
         try:
             return await self._answer(call)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            raise UpstreamError(node, "connect", f"upstream {node} cannot be reached") from error
+            why = unreached(error)
+            told = f"upstream {node} cannot be reached: {why}"
+            raise UpstreamError(node, "connect", told, why=why) from error
         except TimeoutError as error:
             told = f"upstream {node} did not answer in time"
             raise UpstreamError(node, "timeout", told) from error
