@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
-from proxy.mistake import mistake, shown
+from proxy.mistake import mistake, not_toml, shown, unread
 from proxy.quantity import Duration, Size, Timeout, seconds, size
 
 if TYPE_CHECKING:
@@ -506,7 +506,7 @@ def parse(text: str) -> Config:
     try:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"not TOML: {error}") from error
+        raise ConfigError(not_toml(error, text)) from error
     try:
         config = msgspec.convert(given, Config, dec_hook=_value)
     except msgspec.ValidationError as error:
@@ -518,9 +518,9 @@ def parse(text: str) -> Config:
 def load(path: Path) -> Config:
     """The settings in a file. Raises ConfigError."""
     try:
-        return parse(path.read_text(encoding="utf-8"))
+        return parse(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {path}: {error}") from error
+        raise ConfigError(f"cannot read {path}: {unread(error)}") from error
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
 

@@ -18,6 +18,7 @@ _STEP: Final = re.compile(r"\.(\w+)|\[(\d+)\]")
 _NAMED: Final = re.compile(r"^Object (contains unknown|missing required) field `(.*)`", re.DOTALL)
 _USER: Final = re.compile(r"(?<=://).*(?=@)", re.DOTALL)
 _QUERY: Final = re.compile(r"(?<=\?).*", re.DOTALL)
+_PLACE: Final = re.compile(r"at line (\d+), column (\d+)")
 _LONGEST: Final = 60
 """Characters of a value that are shown."""
 _FEW: Final = 12
@@ -49,6 +50,26 @@ def mistake(error: Exception, given: Mapping[str, Any], table: type) -> str:
         return f"{_unknown(name, path, _bare(kind), table)} - at `{_below(path, name)}`"
     wanted = _wanted(_fields(_bare(kind))[name].type, name)
     return f"missing: expected {wanted} - at `{_below(path, name)}`"
+
+
+def not_toml(error: Exception, text: str) -> str:
+    """What is wrong with a text that is no TOML. Of signs that look like TOML's, as an input method
+    writes them, tomllib does not tell that they are others."""
+    said = f"not TOML: {error}"
+    if (at := _PLACE.search(said)) is None:
+        return said
+    line = text.replace("\r\n", "\n").split("\n")[int(at[1]) - 1]
+    sign = line[int(at[2]) - 1 :][:1]
+    if sign.isascii():
+        return said
+    return f'{said}: {sign} is not ASCII; only comments and what stands between " may be otherwise'
+
+
+def unread(error: OSError | UnicodeDecodeError) -> str:
+    """Why a file could not be read."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is not in UTF-8 (byte {error.start}); save it in that encoding"
+    return error.strerror or type(error).__name__
 
 
 def one_of(allowed: Iterable[str], given: str) -> str:

@@ -32,7 +32,8 @@ def listening(config: Config) -> None:
     """Whether engines' events can be listened to, where that is set. Raises: ConfigError."""
     for i, table in enumerate(config.upstream):
         if table.events and importlib.util.find_spec("zmq") is None:
-            what = "it needs the extra `events`: pip install 'hotprefix[events]'"
+            what = "it needs the extra `events`: pip install 'hotprefix[events]', in a clone "
+            what += ".venv/bin/pip install -c constraints.txt -e '.[events]'"
             raise ConfigError(f"{what} - at `upstream[{i}].events`")
 
 

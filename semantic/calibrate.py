@@ -158,7 +158,9 @@ def plot(table: Table, path: Path) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise PlotError("to draw, install the extra: pip install 'hotprefix[plot]'") from error
+        said = "to draw, install the extra: pip install 'hotprefix[plot]'"
+        clone = ".venv/bin/pip install -c constraints.txt -e '.[plot]'"
+        raise PlotError(f"{said}, in a clone {clone}") from error
     figure = Figure(figsize=(8, 5), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()

@@ -110,4 +110,5 @@ def test_what_cannot_be_done_is_said(
 
 def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["calibrate", "nowhere.jsonl"]) == 1
-    assert "nowhere.jsonl" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert said == "hotprefix: nowhere.jsonl: No such file or directory\n"

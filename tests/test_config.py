@@ -139,6 +139,35 @@ def test_a_text_that_is_not_toml_says_where() -> None:
         parse("[server]\nport 8080")
 
 
+@pytest.mark.parametrize(
+    ("text", "sign"),
+    [
+        ("［server］\r\nport = 1", "［"),
+        ("[server]\nport＝1", "＝"),
+        ("[[upstream]]\nname = “a”", "“"),
+    ],
+)
+def test_a_sign_that_looks_like_one_of_tomls_is_shown(text: str, sign: str) -> None:
+    with pytest.raises(ConfigError, match=rf"not TOML: .*: {sign} is not ASCII; only comments"):
+        parse(text)
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text("[server]\nport = 1", "utf-8-sig")
+
+    assert load(tmp_path / "settings.toml").server.port == 1
+
+
+def test_a_file_in_another_encoding_is_told_from_one_that_is_away(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_bytes("# 中文".encode("gbk"))
+
+    with pytest.raises(ConfigError, match=r"settings\.toml: it is not in UTF-8 \(byte 2\)"):
+        load(path)
+    with pytest.raises(ConfigError, match=r"^cannot read .*away\.toml: No such file or directory$"):
+        load(tmp_path / "away.toml")
+
+
 @pytest.mark.parametrize("content", [None, b"\xff\xfe"])
 def test_a_file_that_cannot_be_read_is_a_bad_configuration(
     tmp_path: Path, content: bytes | None

@@ -93,8 +93,8 @@ async def test_each_line_is_warmed_and_told(
         "/v1/messages",
     ]
     assert capsys.readouterr().out.splitlines() == [
-        "line 1: warmed at a, 2,000 of 2,000 tokens computed",
-        "line 3: held at b, 0 of 2,000 tokens computed",
+        "line 1: warmed at a, 2,000 tokens computed of about 2,000",
+        "line 3: held at b, 0 tokens computed of about 2,000",
         "2 prompts: 1 held, 1 warmed; 2,000 tokens computed",
     ]
 

@@ -15,6 +15,7 @@ import msgspec
 
 from proxy.comparing import compared
 from proxy.environment import locate
+from proxy.mistake import unread
 
 if TYPE_CHECKING:
     import argparse
@@ -58,7 +59,11 @@ def run(args: argparse.Namespace) -> int:
         print(table.text(), end="")
         if args.plot is not None:
             plot(table, args.plot)
-    except (OSError, UnicodeDecodeError, LineError, PlotError, EmbedderError) as error:
+    except (OSError, UnicodeDecodeError) as error:
+        file = getattr(error, "filename", None) or args.file
+        print(f"hotprefix: {file}: {unread(error)}", file=sys.stderr)
+        return 1
+    except (LineError, PlotError, EmbedderError) as error:
         print(f"hotprefix: {error}", file=sys.stderr)
         return 1
     except ValueError as error:  # ConfigError among them
@@ -79,7 +84,7 @@ def _read(path: Path) -> Iterator[Iterable[str]]:
     if str(path) == "-":
         yield sys.stdin
         return
-    with path.open(encoding="utf-8") as lines:
+    with path.open(encoding="utf-8-sig") as lines:
         yield lines
 
 

@@ -16,6 +16,7 @@ from proxy.adapters.console import ConsoleError, ask
 from proxy.config import ConfigError
 from proxy.core.recorded import RecordError, recorded
 from proxy.environment import locate
+from proxy.mistake import unread
 
 if TYPE_CHECKING:
     import argparse
@@ -82,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     except ConfigError as error:
         print(f"hotprefix: {error}", file=sys.stderr)
         return 2
-    except (RecordError, OSError) as error:
+    except RecordError as error:
         print(f"hotprefix: {error}", file=sys.stderr)
         return 1
     wish = _Wish(key, args.node, args.all_nodes, args.wait)
@@ -149,8 +150,11 @@ def _body(line: _Line, wish: _Wish, node: str, *, everywhere: bool = False) -> b
 
 
 def _lines(file: str) -> Iterator[_Line]:
-    """Those that hold a request. Raises: OSError, or RecordError naming the line."""
-    text = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    """Those that hold a request. Raises: RecordError, naming the file and the line."""
+    try:
+        text = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise RecordError(f"cannot read {file}: {unread(error)}") from error
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
@@ -172,7 +176,7 @@ class _Shown:
         self._done += 1
         if not self._bar:
             for one in results:
-                computed = f"{one['spent']:,} of {one['tokens']:,} tokens computed"
+                computed = f"{one['spent']:,} tokens computed of about {one['tokens']:,}"
                 node = one["node"] or "no node"
                 print(f"line {line.number}: {one['outcome']} at {node}, {computed}", flush=True)
             return

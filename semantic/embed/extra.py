@@ -20,4 +20,4 @@ def missing(spec: str, found: Callable[[str], object] = find_spec) -> str:
     if package is None or found(package):
         return ""
     said = f"the embedder needs the extra '{extra}': pip install 'hotprefix[{extra}]'"
-    return f"{said}, in a clone pip install -c constraints.txt -e '.[{extra}]'"
+    return f"{said}, in a clone .venv/bin/pip install -c constraints.txt -e '.[{extra}]'"
