@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -17,6 +18,10 @@ from tests.test_config import EXAMPLE, uncommented
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted(path for name in ("proxy", "semantic") for path in (ROOT / name).rglob("*.py"))
 CORE = [path for path in SOURCES if path.is_relative_to(ROOT / "proxy/core")]
+
+MUTATIONS: list[dict[str, Any]] = tomllib.loads(
+    (ROOT / "tests/bench/mutations.toml").read_text(encoding="utf-8")
+)["mutation"]
 
 # Lists are as long as what they list; cut in two, they would be read in two places.
 LONGER = {"proxy/config.py": 590, "proxy/core/events.py": 450}
@@ -119,3 +124,9 @@ def routes() -> list[Any]:
 def test_each_admin_route_is_in_the_manual() -> None:
     assert {"/metrics", "/healthz", "/readyz"} <= set(routes())
     assert [route for route in routes() if f"`{route}`" not in readme()] == []
+
+
+@pytest.mark.parametrize("breakage", MUTATIONS, ids=lambda one: one["name"])
+def test_a_deliberate_breakage_finds_the_line_that_it_breaks(breakage: dict[str, Any]) -> None:
+    """Else nobody tries any more whether a test would notice."""
+    assert (ROOT / breakage["file"]).read_text(encoding="utf-8").count(breakage["old"]) == 1
