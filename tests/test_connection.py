@@ -157,3 +157,24 @@ async def test_any_number_of_requests_may_come_together() -> None:
         await sending
 
     assert got == texts
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+async def test_a_server_that_ends_reads_what_it_had_put_off(chunked: bool) -> None:
+    """All of an upload is here, more than its handler has asked for: nothing comes any more that
+    would have the rest looked at."""
+    desk, text = Desk(), b"x" * (1 << 20)
+    framing = ("Transfer-Encoding", "chunked") if chunked else ("Content-Length", str(len(text)))
+    body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(text), text) if chunked else text
+    async with desk.open() as own:
+        await own.send(client.spelled("POST", "/v1/files", [framing]))
+        await desk.arrived.wait()
+        (one,) = desk.serve.connections
+        one.data_received(body)
+        desk.serve.pre_shutdown()
+        ending = asyncio.create_task(desk.serve.shutdown(5))
+        desk.may.set()
+        got = await client.answer(own)
+        await ending
+
+    assert (got.status, got.body) == (200, text)

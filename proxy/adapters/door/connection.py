@@ -55,10 +55,10 @@ class Connection(RequestHandler):
 
     def data_received(self, data: bytes) -> None:
         """Answer at once, or leave it to aiohttp."""
-        if not data:  # aiohttp's own way to look again at what it has
-            return super().data_received(data)
         if self._close or self._force_close:
             return self._read_on(data)
+        if not data:  # aiohttp's own way to look again at what it has
+            return super().data_received(data)
         idle = self._is_idle()
         if self._apart and idle:
             if not self._pieces:
@@ -101,8 +101,8 @@ class Connection(RequestHandler):
         super().close()
 
     def _read_on(self, data: bytes) -> None:
-        """More of the last request to be answered here. aiohttp would drop it, and have the handler
-        wait for it until its time is over."""
+        """More of the last request to be answered here; without data, look again at what is here of
+        it. aiohttp would do neither, and have the handler wait until its time is over."""
         if self._parser is not None and self._payload_parser is None and not self._upgraded:
             with suppress(HttpProcessingError):  # of what follows that request
                 self._parser.feed_data(data)
