@@ -12,7 +12,7 @@ _ENGLISH: Final = """
 raise increase boost
 lower reduce decrease
 improve enhance
-delete remove eliminate getridof takeout
+delete remove eliminate getridof
 order request
 cancel end stop terminate
 fix repair resolve correct
@@ -48,7 +48,7 @@ enough sufficient
 calculate compute determine
 modify edit change
 link connect
-merge combine join
+merge combine
 split divide
 recover restore retrieve
 learn study
@@ -59,7 +59,7 @@ stomach tummy belly
 bug insect
 fee charge
 place location
-kind type sort
+kind type
 amount quantity
 average typical
 site website
