@@ -15,7 +15,7 @@ _FIGURES: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str
     (re.compile(r"(?<=\d) ?(?:percent|per cent)\b"), "%"),
     (re.compile(r"(?<=\d),(?=\d{3}(?!\d))"), ""),
     (
-        re.compile(r"\$ ?(\d[\d.]*)(?![\d.]*k\b| ?(?:million|billion|thousand|hundred))"),
+        re.compile(r"\$ ?(\d+(?:\.\d+)?)(?!\w|\.\d| ?(?:million|billion|thousand|hundred))"),
         r"\1 dollars",
     ),
     (
