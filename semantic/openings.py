@@ -91,8 +91,8 @@ _KINDS: Final = {
     ),
     "price": (
         r"(?:how much (?:(?:does|do|will|would|did) (?:it|this) cost(?: me| us)?(?: to)?"
-        r"|(?:do|does|will|would|did|should|must) (?:i|we|you|one) (?:have to |need to )?"
-        r"(?:pay|spend)(?: (?:for|to|on))?|(?=.*\bcosts? ?$)"
+        r"|(?:do|does|will|would|did|should|must) (?:(?:i|we|one) (?:(?:have|need) to )?"
+        r"|you (?:have|need) to )(?:pay|spend)(?: (?:for|to|on))?|(?=.*\bcosts? ?$)"
         r"|(?:does|do|will|would|did)(?= .*cost)|(?:is|are|for)\b)"
         r"|what (?:does|do|will|would) (?:it cost(?: me| us)?(?: to)?|(?=.*cost))"
         r"|(?:what|how much) (?:do|does|would|will) (?:you|they|it) charge(?: me| us)?(?: for| to)?"
