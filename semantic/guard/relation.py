@@ -78,9 +78,10 @@ def _apart(one: set[str], other: set[str]) -> bool:
 
 
 def _english(words: tuple[str, ...]) -> dict[str, set[str]]:
-    """Things, and the relations that each stands in."""
+    """Things, and the relations that each stands in; what is asked for, as it stands in front of
+    its preposition, has no name."""
     found: dict[str, set[str]] = {}
-    for place, word in enumerate(words[:-1]):
+    for place, word in enumerate(words):
         relation = _RELATIONS.get(word)
         if relation is None or (place and words[place - 1] in _FIXED):
             continue
