@@ -97,6 +97,7 @@ class Connection(RequestHandler):
         """End it once it is idle, which it is not while a request arrives."""
         pieces, self._pieces = self._pieces, []
         if pieces:
+            self.given = b""  # which is the request before
             super().data_received(b"".join(pieces))
         super().close()
 
