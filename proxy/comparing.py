@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from proxy.config import ConfigError
 from proxy.environment import disk_path, judge_key
 from semantic.embed.extra import missing
+from semantic.letters import plain
 from semantic.settings import Judge, Settings, Terms
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _terms(config: Config) -> Terms:
     table, sets = config.semantic, dict[str, int]()
     for i, words in enumerate(table.synonyms):
         for word in words:
-            if sets.setdefault(word.strip().casefold(), i) != i:
+            if sets.setdefault(plain(word), i) != i:
                 what = f"expected words of no other set, got {word}"
                 raise ConfigError(f"{what} - at `semantic.synonyms[{i}]`")
     return Terms(

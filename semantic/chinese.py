@@ -20,7 +20,6 @@ from semantic.han_synonyms import FOLDS
 from semantic.han_turns import plain
 from semantic.near import HAN_WORDS
 from semantic.numerals import counted
-from semantic.traditional import LETTERS
 from semantic.wordlist import any_of, entries, listed
 
 _CAN: Final = re.compile("能|可")
@@ -97,11 +96,6 @@ class Said(NamedTuple):
     """How often it says no."""
     persons: tuple[str, ...]
     """Of i, you, in the order of the first mention."""
-
-
-def simplified(text: str) -> str:
-    """The text in simplified letters."""
-    return text.translate(LETTERS).replace("甚么", "什么")
 
 
 def said(text: str) -> Said:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from semantic import classes, han_opposites, opposites
+from semantic.letters import plain
 from semantic.settings import Terms
-from semantic.traditional import LETTERS
 from semantic.wordlist import entries, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-QUOTES: Final = str.maketrans("’‘ʼ＇", "''''")
 _OWN: Final = 100_000
 """Numbers of an operator's pairs begin here, beyond those of the built-in ones; ..."""
 _OWN_CLASS: Final = "own"
@@ -56,14 +54,14 @@ def glossary(terms: Terms) -> Glossary:
     """Make an operator's terms ready."""
     poles: dict[str, tuple[int, ...]] = {}
     for number, pair in enumerate(terms.antonyms, start=_OWN):
-        for sign, word in zip((1, -1), map(_plain, pair), strict=True):
+        for sign, word in zip((1, -1), map(plain, pair), strict=True):
             poles[word] = (*poles.get(word, ()), sign * number)
     members: dict[str, tuple[tuple[str, str], ...]] = {}
     for number, words in enumerate(terms.classes):
-        for word in map(_plain, words):
+        for word in map(plain, words):
             members[word] = (*members.get(word, ()), (f"{_OWN_CLASS}{number}", word))
     facts = {word: Facts(poles.get(word, ()), members.get(word, ())) for word in {*poles, *members}}
-    first = {_plain(word): _plain(words[0]) for words in terms.synonyms for word in words}
+    first = {plain(word): plain(words[0]) for words in terms.synonyms for word in words}
     return Glossary(
         _pattern(terms.protected_terms),
         _pattern(tuple(facts)),
@@ -79,15 +77,9 @@ def own(poles: Iterable[int], members: Iterable[tuple[str, str]]) -> list[str]:
     return sorted(said + [str(pole) for pole in poles if abs(pole) >= _OWN])
 
 
-def _plain(word: str) -> str:
-    """A term in the letters that a reading has it in."""
-    looked = unicodedata.normalize("NFKC", word).translate(QUOTES)
-    return " ".join(looked.split()).lower().translate(LETTERS)
-
-
 def _pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
     """Finds any of some words, the longest first; Latin ones only whole."""
-    listed = sorted({_plain(word) for word in words if word.strip()}, key=lambda word: -len(word))
+    listed = sorted({plain(word) for word in words if word.strip()}, key=lambda word: -len(word))
     if not listed:
         return None
     return re.compile("|".join(map(_whole, listed)))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
 from semantic import chinese, english
-from semantic.glossary import ENGLISH, HAN, NOTHING, QUOTES, Facts, Glossary, glossary
+from semantic.glossary import ENGLISH, HAN, NOTHING, Facts, Glossary, glossary
+from semantic.letters import compatible, simplified
 from semantic.numerals import counted, numbers
 from semantic.settings import Terms
 from semantic.stems import folded, stem, topic
@@ -83,8 +83,7 @@ class Reading:
 def read(text: str, terms: Terms) -> Reading:
     """Read a text. Total: any string has a reading, be it of no more than its first letters."""
     own = glossary(terms)
-    looked = unicodedata.normalize("NFKC", text[:LONGEST]).translate(QUOTES)
-    plain = " ".join(looked.split())
+    plain = compatible(text[:LONGEST])
     speech, tongue = language(plain)
     if speech == "zh":
         return _chinese(plain, len(text), tongue, own)
@@ -127,7 +126,7 @@ _MARKS: Final = frozenset(",.?!;:")
 
 
 def _chinese(text: str, length: int, tongue: str, own: Glossary) -> Reading:
-    lower = chinese.simplified(text.lower())
+    lower = simplified(text.lower())
     said = chinese.said(own.rewritten(lower))
     poles, members = _facts(said.units, HAN, own, lower)
     latin = [unit for unit in said.units if unit[0].isascii() and unit[0].isalpha()]

@@ -72,6 +72,16 @@ def test_a_word_has_synonyms_in_one_set_only() -> None:
     assert compared(parse('[semantic]\nsynonyms = [["a", "b", "A"], ["c"]]'), {}).terms.synonyms
 
 
+@pytest.mark.parametrize(
+    ("one", "other"), [("退貨", "退货"), ("VPN", "vpn"), ("log in", "log  in")]
+)
+def test_a_word_in_other_letters_is_the_same_word(one: str, other: str) -> None:
+    """As it is to whoever reads a question."""
+    text = f'[semantic]\nsynonyms = [["{one}", "a"], ["{other}", "b"]]'
+    with pytest.raises(ConfigError, match=r"semantic\.synonyms\[1\]"):
+        compared(parse(text), {})
+
+
 def test_a_judges_key_that_is_not_there_ends_it_at_the_start() -> None:
     with pytest.raises(ConfigError, match="JUDGE"):
         compared(parse(ALL), {})
