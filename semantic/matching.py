@@ -8,6 +8,7 @@ from typing import Final
 
 from semantic.glossary import ENGLISH, HAN, NOTHING
 from semantic.irregular import VERB
+from semantic.lookalikes import LOOKALIKES
 from semantic.near import near
 from semantic.synonyms import SYNONYMS
 
@@ -108,7 +109,9 @@ def _roots(word: str) -> set[str]:
 
 
 def _slipped(one: str, other: str) -> bool:
-    """One letter more or fewer, another vowel, or two letters exchanged."""
+    """One letter more or fewer, another vowel, or two letters exchanged; unless both are words."""
+    if one in LOOKALIKES and other in LOOKALIKES:
+        return False
     if min(len(one), len(other)) < _LONG - 1 or one[0] != other[0]:
         return False
     if abs(len(one) - len(other)) > 1 or max(len(one), len(other)) < _LONG:

@@ -18,6 +18,7 @@ from tests.semantic.texts import both
         ("怎么更换驾照", "驾驶证如何更换"),
         ("Do you heat the hall", "Is the hall heated"),
         ("How do I recieve mail abroad", "How do I receive mail abroad"),
+        ("Which contry is the largest", "Which country is the largest"),
         ("Do you ship on Monday", "Do you ship on Mon"),
     ],
 )
@@ -39,6 +40,10 @@ def test_alike(one: str, other: str) -> None:
         ("How do I get rid of a mortgage", "How do I take out a mortgage"),
         ("How to sort numbers in a sheet", "How to type numbers in a sheet"),
         ("How do I join a call", "How do I merge a call"),
+        ("Which country is the largest", "Which county is the largest"),
+        ("How do I reset my route", "How do I reset my router"),
+        ("How do I edit a contact", "How do I edit a contract"),
+        ("When is the garage collected", "When is the garbage collected"),
     ],
 )
 def test_not_alike(one: str, other: str) -> None:
