@@ -10,10 +10,10 @@ _RULES: Final = (
     (r"(?<=...)([iy])s(?=(?:e|ed|er|ing|ation)$)", r"\1z"),
     (r"(?<=[aeiou][^aeiou]el)l(?=ed$|ing$|er$)", ""),
     (r"(?<=..)([tb])re$", r"\1er"),
-    (r"(?<=..)ogue$", "og"),
+    (r"(?<=..)(?<!prol)ogue$", "og"),
     (r"(?<=[nf]en)ce$", "se"),
     (r"(?<=sul)ph(?=at|ur|id)", "f"),
-    (r"a(?=em)|(?<=p)a(?=ed)|(?<=^f)o(?=et)|^o(?=es)|(?<=rrh)o(?=e)|(?<=n)a(?=ec)", ""),
+    (r"(?<!^d)a(?=em)|(?<=p)a(?=ed)|(?<=^f)o(?=et)|^o(?=es)|(?<=rrh)o(?=e)|(?<=n)a(?=ec)", ""),
 )
 _SPELLINGS: Final = tuple((re.compile(british), american) for british, american in _RULES)
 _SHORT: Final = 5

@@ -35,6 +35,8 @@ def test_one_spelling(british: str, american: str) -> None:
     assert folded(british) == folded(american)
 
 
-@pytest.mark.parametrize("word", ["hour", "detour", "flour", "rise", "selling", "silence", ""])
+@pytest.mark.parametrize(
+    "word", ["hour", "detour", "flour", "rise", "selling", "silence", "prologue", "daemon", ""]
+)
 def test_a_word_that_is_spelt_so_everywhere(word: str) -> None:
     assert spelt(word) == word
