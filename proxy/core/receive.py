@@ -169,11 +169,17 @@ def _looked_up(
     except (ValueError, RecursionError):
         return Understood(Bypass(request, "malformed"), served)
     lifetime = _lifetime(request, found.texts, rules)
-    lookup = Lookup(request, found.key, found.normalized, lifetime, items=found.items)
-    if isinstance(found.question, str):
-        lookup = msgspec.structs.replace(lookup, apart=found.question)
-    elif found.question is not None:
-        lookup = msgspec.structs.replace(lookup, question=found.question)
+    asked = found.question
+    question, apart = (None, asked) if isinstance(asked, str) else (asked, "")
+    lookup = Lookup(
+        request,
+        found.key,
+        found.normalized,
+        lifetime,
+        items=found.items,
+        question=question,
+        apart=apart,
+    )
     return Understood(lookup, served, found)
 
 
