@@ -75,7 +75,10 @@ _HAN_DAYTIME: Final = re.compile(
     r"|(\d{1,2})分?)?(?!\d)"
 )
 _NOON: Final = 12
-_EACH: Final = re.compile(r"(?<![\d第])1([天周年]|个?月)(?=\D*(?:多少|几))")
+_EACH: Final = re.compile(
+    r"(?<![\d第])1([天周年]|个月)(?![级代岁周底初末前后内里以之])(?=\D*(?:多少|几))"
+)
+"""How much one of them takes; neither January nor a first form, and not after it."""
 _AFTERNOON: Final = re.compile(r"(?:下午|傍晚|晚上)的?(\d|1[01])(?=点)")
 _LATE: Final = frozenset(("下午", "傍晚", "晚上", "夜里", "afternoon", "evening", "night"))
 
