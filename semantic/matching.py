@@ -89,7 +89,8 @@ def akin(one: str, other: str) -> bool:
 
 
 def _inflected(one: str, other: str) -> bool:
-    if VERB.get(one, one) == VERB.get(other, other):
+    one, other = VERB.get(one, one), VERB.get(other, other)
+    if one == other:
         return True
     short, long = sorted((one, other), key=len)
     if len(short) < 3 or short[:3] != long[:3]:
