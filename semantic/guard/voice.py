@@ -18,6 +18,8 @@ _PARTICIPLE: Final = ("ed", "en", "t", "d", "n", "k")
 _ASKS: Final = frozenset(("what", "which", "who", "whom", "whose"))
 _SHORT: Final = 3
 """Words of a question with nothing between its auxiliary and its verb."""
+_HEAD: Final = 4
+"""Words among which it is looked for: `what big birds do`."""
 _BARE: Final = frozenset(listed("a an the my your our his her their its this that"))
 _BEI: Final = re.compile("(?<![棉])被(?![子告套褥动])")
 _BEHIND: Final = re.compile(r"(?:(?!怎|如何|什么|为什么|还能|可以|会不会|要不要)[^\W了过])+")
@@ -123,17 +125,25 @@ def _same(one: str, other: str) -> bool:
 def _inverted(asked: Reading, stored: Reading) -> bool:
     """Whether only one English question asks for the object (`what do sharks eat`), and the other
     has what acts there behind its verb (`what eats sharks`)."""
-    one, other = asked.words[:2], stored.words[:2]
-    if len(one) < 2 or len(other) < 2 or one[0] != other[0] or one[0] not in _ASKS:
+    if asked.words[:1] != stored.words[:1] or _ASKS.isdisjoint(asked.words[:1]):
         return False
-    if (one[1] in _DO) == (other[1] in _DO):
+    does, done = asked.words, stored.words
+    if not _doing(does):
+        does, done = done, does
+    place = _doing(does)
+    same = does[:place] == done[:place] and len(done) > place
+    if not (place and same) or done[place] in _DO:
         return False
-    does, done = (asked, stored) if one[1] in _DO else (stored, asked)
-    if len(does.words) > _SHORT and akin(done.words[1], does.words[-1]):
+    if len(does) > _SHORT and akin(done[place], does[-1]):
         return True
-    if any(unmatched(asked.content, stored.content)):
+    if place > 1 or any(unmatched(asked.content, stored.content)):
         return False
     return bool(asked.content) and not _same(asked.content[0], stored.content[0])
+
+
+def _doing(words: tuple[str, ...]) -> int:
+    """Where `do` stands behind the word that asks, or a noun of it; 0: nowhere."""
+    return next((place for place, word in enumerate(words[:_HEAD]) if word in _DO), 0)
 
 
 def _suffers(passive: str, active: str) -> bool:
