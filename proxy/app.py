@@ -175,6 +175,7 @@ async def _worker(plan: Plan, slot: int) -> Worker:
         purging=company.purging,
         meaning=company.meaning,
         fleet=front.fleet,
+        contexts=front.contexts,
         warmer=front.warmer,
         meet=company.meet,
         loops=[*storage.loops, *company.loops, *front.loops],

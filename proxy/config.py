@@ -301,9 +301,10 @@ class Routing(_Table, frozen=True):
     prefill_wait: Timeout = Timeout(2)
     """For so long at most."""
     table_entries: Annotated[int, msgspec.Meta(ge=1)] = 200_000
-    """Prefix boundaries remembered by each worker, of all nodes together; about 300 bytes each."""
+    """Prefix boundaries remembered by each worker, of all nodes together; about 300 bytes each. In
+    Redis as many are kept."""
     decisions: Annotated[int, msgspec.Meta(ge=0)] = 256
-    """How many of the last decisions each worker shows at /admin/decisions."""
+    """How many of its last decisions and requests each worker shows."""
 
 
 class Schedule(_Table, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,24 +11,6 @@ if TYPE_CHECKING:
     from proxy.core.prefix import Prompt
     from proxy.core.route import Decision
     from proxy.wish import Pick
-
-
-class Holder(msgspec.Struct, frozen=True):
-    """What is known of a prompt at a node."""
-
-    node: str
-    provider: str
-    zone: str
-    status: Literal["HOT", "WARMING", "COLD"]
-    """HOT: some of it is there; WARMING: some is being computed just now; COLD: nothing is."""
-    depth: int
-    """Boundaries."""
-    tokens: int
-    """Up to there, estimated."""
-    epoch: int
-    """Counts the lives of the node's cache, as far as this gateway saw them."""
-    expires: float | None
-    """Seconds after which the node forgets it; None: once it is driven out."""
 
 
 class Diary:
@@ -41,12 +23,12 @@ class Diary:
         """Keep it, and drop the oldest."""
         self._noted.append((decision, pick, prompt))
 
-    def decisions(self) -> list[Decision]:
+    def decisions(self) -> list[tuple[Decision, Prompt]]:
         """Newest first. What each candidate cost is written out now: a call need not wait for
         that."""
         return [
-            msgspec.structs.replace(decision, considered=pick.considered)
-            for decision, pick, _ in reversed(self._noted)
+            (msgspec.structs.replace(decision, considered=pick.considered), prompt)
+            for decision, pick, prompt in reversed(self._noted)
         ]
 
     def find(self, request: str) -> tuple[Decision, Prompt] | None:

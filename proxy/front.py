@@ -17,6 +17,7 @@ from proxy.adapters.pages.buckets import Buckets
 from proxy.adapters.redis.buckets import Buckets as FleetBuckets
 from proxy.adapters.tunnel import Tunnel
 from proxy.company import Company
+from proxy.contexts import Contexts
 from proxy.conversations import Conversations
 from proxy.core.keeping import Keeping
 from proxy.core.prefix import prompt
@@ -90,6 +91,7 @@ class Front:
         self._conversations = Conversations()
         self.warmer = self._warming(providers)
         self.loops.append(self.warmer.run)
+        self.contexts = Contexts(self.fleet.router, self._prompted, self._config.routing.decisions)
         self._origin = self._asked()
 
     def _limited(self) -> Quotas:
@@ -196,6 +198,7 @@ class Front:
         body, request = settings.max_body_bytes, settings.max_request_bytes
         limits = Limits(body=body, request=request, header=settings.max_header_bytes)
         pipeline, entries = self._pipeline(), self._config.cache.memory.memo_entries
-        lane = Lane(pipeline.recall.at_once, report, entries)
-        door = Door(pipeline.serve, passing, tunnel.relay, report, limits, lane)
+        noted = self.contexts.note
+        lane = Lane(pipeline.recall.at_once, report, entries, noted)
+        door = Door(pipeline.serve, passing, tunnel.relay, report, limits, lane, noted)
         return door.server(keepalive_timeout=settings.keepalive_timeout)

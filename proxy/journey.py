@@ -33,6 +33,8 @@ class Route:
         self._seconds: float | None = None
         """How long the node computed the prompt; None: it has not yet."""
         self._lead = router.prefills.begin(pick)
+        self._first = None if pick.prompt is None else pick.prompt.beyond(pick.depth)
+        pick.node.computes(self._first, 1)
         self._epoch = router.prefixes.epoch(pick.node.name)
 
     def answered(self, name: str) -> None:
@@ -50,6 +52,8 @@ class Route:
         answer."""
         self._pick.node.queued -= self._queued
         self._queued = 0
+        self._pick.node.computes(self._first, -1)
+        self._first = None
         if self._seconds is None:
             self._seconds = self._pick.node.progress.over(self._call, self._router.mono())
         if self._lead is not None:

@@ -42,8 +42,7 @@ class Node:
         beside the others. `probe`: whether it answers now; None: it is not asked that. `frozen`:
         seconds of silence after which no answer goes on any more; 0: however long."""
         self.name, self.upstream, self.ask_usage = name, upstream, ask_usage
-        self.models = tuple(models)
-        self._all = "*" in self.models
+        self.models, self._all = tuple(models), "*" in models
         self.credential = credential
         """Sent instead of the client's own; None: the client's."""
         self.limiter = limiter or Limiter(1000)
@@ -52,20 +51,42 @@ class Node:
         """Tokens of prompts without a first byte, that it had yet to compute when it was asked."""
         self.probe, self.progress = probe, Progress()
         self.outstanding = Outstanding(name, frozen=frozen)
-        self.health = Health(probed=probe is not None)
-        self.strangers = NOBODY
+        self.health, self.strangers = Health(probed=probe is not None), NOBODY
         """What others than the gateways have it do."""
+        self.computing: dict[bytes, int] = {}
+        """For how many calls of this gateway it computes a prompt from that boundary on."""
         self.shadow: Callable[[], None] | None = None
         """Ends the shadow call that it computes just now."""
 
+    def computes(self, first: bytes | None, calls: int) -> None:
+        """A prompt from that boundary on, for so many calls more or fewer; None: it has it all."""
+        if first is None:
+            return
+        if count := self.computing.get(first, 0) + calls:
+            self.computing[first] = count
+        else:
+            del self.computing[first]
+
     @asynccontextmanager
     async def shadowed(
-        self, seconds: float, *, gives_way: bool
+        self, seconds: float, *, gives_way: bool, first: bytes | None = None
     ) -> AsyncIterator[Callable[[], None]]:
         """While it computes what nobody waits for, until it is interrupted by what this gives, or
-        for so long. `gives_way`: any request that is sent to it interrupts it too.
+        for so long. `gives_way`: any request that is sent to it interrupts it too. `first`: the
+        boundary from which on it computes it.
 
         Raises: UpstreamError, kind `interrupted` or `timeout`."""
+        self.computes(first, 1)
+        try:
+            async with self._limited(seconds, gives_way=gives_way) as interrupt:
+                yield interrupt
+        finally:
+            self.computes(first, -1)
+
+    @asynccontextmanager
+    async def _limited(
+        self, seconds: float, *, gives_way: bool
+    ) -> AsyncIterator[Callable[[], None]]:
         over = interrupted = False
 
         def interrupt() -> None:

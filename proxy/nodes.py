@@ -60,7 +60,8 @@ class Nodes:
             rule=providers.rule,
         )
         if link is not None and len(nodes) > 1 and router.prompted:
-            self.loops.append(Routes(link, router.gossip, self._clock).run)
+            routes = Routes(link, router, self._clock, self._emit)
+            self.loops += routes.run, routes.reading.run
         elif config.server.workers > 1:
             router.gossip.deaf()
         self.loops.append(Watch(nodes, router.lost, self._clock, self._emit).run)

@@ -7,9 +7,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from proxy.core.chain import Boundary
     from proxy.wish import Pick
 
 
@@ -60,10 +57,6 @@ class Prefills:
                         # It failed: the first to wake up takes its place, the rest waits for that.
                         lead.first = min(lead.first, other.first)
                         self._claim(lead)
-
-    def computing(self, node: str, chain: Sequence[Boundary]) -> bool:
-        """Whether the node is just computing some of a prompt for a call."""
-        return any((node, boundary.digest) in self._leads for boundary in chain)
 
     def end(self, lead: Lead, *, computed: bool) -> None:
         """The first byte is here, or the call is over; only the first time counts."""

@@ -50,7 +50,8 @@ class Report:
         self._code = 0
         self.method = method
         self.endpoint = endpoint
-        self.request_id = request_id
+        self.request_id = self.shown_id = request_id
+        """`shown_id`: the one that the client sees."""
         self.request: Request | None = None
         self.key = b""
         self.recalled: Lookup | None = None
@@ -74,7 +75,10 @@ class Report:
         overhead = self._first - self._start - self._waited
         told = f"{lines(status)}x-overhead-ms: {overhead * 1000:.2f}\r\n"
         own = status.outcome in ("HIT", "STALE", "ERROR")
-        if own or head.get("x-request-id") is None:
+        given = None if own else head.get("x-request-id")
+        if given is not None:
+            self.shown_id = given
+        else:
             told += f"x-request-id: {self.request_id}\r\n"
         return Response(head, told, body, self, own)
 

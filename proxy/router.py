@@ -21,7 +21,7 @@ from proxy.core.route import (
     prefix,
 )
 from proxy.core.workload import NOBODY
-from proxy.diary import Diary, Holder
+from proxy.diary import Diary
 from proxy.gossip import Gossip
 from proxy.journey import Route
 from proxy.prefill import Prefills
@@ -59,10 +59,10 @@ class Router:
         treats prompts for a model."""
         self._settings = settings = settings or Routing()
         self._clock, self._emit, self._zone = clock, emit, zone
-        self._nodes = tuple(nodes)
+        self.nodes = tuple(nodes)
         self.prefixes = Prefixes([node.name for node in nodes], entries=settings.table_entries)
         self.mono = clock.mono
-        self.gossip = Gossip(self._nodes, self.prefixes, clock.mono)
+        self.gossip = Gossip(self.nodes, self.prefixes, clock.mono)
         self.prefills = Prefills(settings.prefill_tokens, float(settings.prefill_wait))
         self._ring = Ring([(node.name, node.weight) for node in nodes])
         self._chance, self.rule = chance or Random().random, rule
@@ -116,6 +116,10 @@ class Router:
         wish = Wish((), model, b"", sticky=False, prompt=prompt)
         return self._kept(names, self._sent(names, prompt), wish)
 
+    def missing(self, node: Node, prompt: Prompt, model: str) -> bytes | None:
+        """The boundary from which on a node has to compute a prompt; None: it has it all."""
+        return prompt.beyond(self.held([node.name], prompt, model)[0])
+
     def _sent(self, names: Sequence[str], prompt: Prompt) -> list[int]:
         return self.prefixes.depths(names, prompt.chain, self.mono())
 
@@ -149,6 +153,10 @@ class Router:
     def known(self, node: Node) -> int:
         """Calls that it has of the gateways, as far as is known here."""
         return self.gossip.running(node) + (node.shadow is not None)
+
+    def described(self, node: Node) -> tuple[str, str]:
+        """Its provider, and its zone."""
+        return self.rule(node.name, "").provider, node.zone
 
     def lost(self, node: Node) -> None:
         """A node could not be reached: nothing to tell others, since the way may be broken here."""
@@ -189,28 +197,6 @@ class Router:
         self.prefixes.forget(node.name)
         if tell:
             self.gossip.tell(node.name, None)
-
-    def holders(self, prompt: Prompt, model: str) -> list[Holder]:
-        """What is known of it at each node."""
-        names = [node.name for node in self._nodes]
-        depths = self.held(names, prompt, model)
-        return [self._holder(*one, prompt, model) for one in zip(self._nodes, depths, strict=True)]
-
-    def _holder(self, node: Node, depth: int, prompt: Prompt, model: str) -> Holder:
-        name, chain, lasts = node.name, prompt.chain, inf
-        if depth:
-            lasts = self.prefixes.lasts(name, chain[depth - 1].digest) - self.mono()
-        warming = node.shadow is not None or self.prefills.computing(name, chain)
-        return Holder(
-            name,
-            self.rule(name, model).provider,
-            node.zone,
-            "WARMING" if depth and warming else "HOT" if depth else "COLD",
-            depth,
-            prompt.held(depth),
-            self.prefixes.epoch(name),
-            None if lasts == inf else round(lasts, 3),
-        )
 
     def _choice(self, candidates: Sequence[Candidate], prompt: Prompt | None) -> Choice:
         policy = self._settings.policy

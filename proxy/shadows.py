@@ -121,11 +121,8 @@ class Shadows:
 
     def coming(self, prompt: Prompt) -> None:
         """A request comes: what is warmed of its prompt is left to it."""
-        if not self._running:
-            return
-        digests = {boundary.digest for boundary in prompt.chain}
         for work in self._running.values():
-            if not work.digests.isdisjoint(digests):
+            if not work.digests.isdisjoint([boundary.digest for boundary in prompt.chain]):
                 work.interrupt()
 
     def close(self) -> None:
@@ -230,13 +227,14 @@ class Shadows:
 
     async def _asked(self, work: _Work, form: bytes) -> tuple[int, int] | None:
         """What the node's answer says of usage. Raises: StoppedError."""
-        arrival, request, _ = work.target
-        sent = call(arrival, request, form, work.node.credential, self._stripped, ask_usage=False)
+        node, (arrival, request, prompt) = work.node, work.target
+        sent = call(arrival, request, form, node.credential, self._stripped, ask_usage=False)
         sent = msgspec.structs.replace(sent, headers=(*sent.headers, _NOT_CACHED))
         try:
             limit, own = float(self._settings.timeout), not work.rule.paid
-            async with work.node.shadowed(limit, gives_way=own) as work.interrupt:
-                return await skimmed(await work.node.upstream.send(sent))
+            first = self.fleet.router.missing(node, prompt, request.model)
+            async with node.shadowed(limit, gives_way=own, first=first) as work.interrupt:
+                return await skimmed(await node.upstream.send(sent))
         except UpstreamError as error:
             outcome = _OUTCOMES.get(error.kind, "failed")
             raise StoppedError(outcome, _RETRY if outcome == "cancelled" else 0.0) from error

@@ -10,13 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import msgspec
 from aiohttp import web
 
 from proxy.adapters import admin
 from proxy.adapters.sockets import listening
 from proxy.core.events import Evicted, TierFailed, TierMeasured
-from proxy.core.layers import tree
 from proxy.core.summary import summary
 from proxy.ports import StoreError
 
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from proxy.adapters.metrics import Metrics
     from proxy.backlog import Backlog
     from proxy.config import Config
+    from proxy.contexts import Contexts
     from proxy.core.entry import Key
     from proxy.core.events import Event
     from proxy.core.message import Arrival
@@ -70,6 +69,7 @@ class Parts:
     purging: Purging
     meaning: Meanings
     fleet: Fleet
+    contexts: Contexts
     warmer: Warmer
     meet: Callable[[], Awaitable[object]]
     """Waits, briefly, for what should be known before the first request."""
@@ -123,8 +123,8 @@ class Worker:
             ready=lambda: self._ready,
             metrics=self._parts.metrics.exposition,
             stats=self._stats,
-            decisions=self._decisions,
-            context=self._context,
+            decisions=self._parts.contexts.decisions,
+            context=self._parts.contexts.shown,
             purge=self._purge,
             feedback=self._feedback,
             warm=self._warm,
@@ -162,28 +162,6 @@ class Worker:
 
     async def _warm(self, asked: Arrival, node: str, everywhere: bool) -> list[Result]:
         return await self._parts.warmer.demand(asked, node=node, everywhere=everywhere)
-
-    def _decisions(self) -> list[dict[str, object]]:
-        return [msgspec.to_builtins(one) for one in self._parts.fleet.router.diary.decisions()]
-
-    def _context(self, request: str) -> dict[str, object] | None:
-        router = self._parts.fleet.router
-        if (found := router.diary.find(request)) is None:
-            return None
-        decision, prompt = found
-        holders = router.holders(prompt, decision.model)
-        layers = tree(prompt)
-        return {
-            "request": request,
-            "layers": [
-                {"name": one.name, "tokens": one.tokens, "sha256": one.digest.hex()}
-                for one in layers
-            ],
-            "key": b"".join(one.digest for one in layers).hex(),
-            "boundaries": [(one.digest.hex(), one.tokens) for one in prompt.chain],
-            "held": {one.node: one.tokens for one in holders},
-            "nodes": msgspec.to_builtins(holders),
-        }
 
     def _stats(self) -> dict[str, object]:
         return {

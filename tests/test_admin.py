@@ -52,6 +52,12 @@ class Gateway:
         self.keys = self.keys - {key} if key else set()
         return there
 
+    async def decisions(self) -> list[dict[str, object]]:
+        return [{"node": "gpu-1", "reason": "hit"}]
+
+    async def context(self, name: str) -> dict[str, object] | None:
+        return {"key": "00ff"} if name == "req_1" else None
+
     async def warm(self, asked: Arrival, node: str, everywhere: bool) -> list[Result]:
         self.wished.append((asked, node, everywhere))
         return [Result("gpu-1", "warmed", 2048, 2048)]
@@ -71,8 +77,8 @@ async def opened(gateway: Gateway) -> AsyncIterator[Open]:
             ready=gateway.ready,
             metrics=lambda: b"hotprefix_workers 1.0\n",
             stats=lambda: {"workers": 1},
-            decisions=lambda: [{"node": "gpu-1", "reason": "hit"}],
-            context={"req_1": {"key": "00ff"}}.get,
+            decisions=gateway.decisions,
+            context=gateway.context,
             purge=gateway.purge,
             feedback=gateway.feedback,
             warm=gateway.warm,
@@ -275,14 +281,14 @@ async def test_decisions_are_shown_with_the_worker_that_made_them(opened: Open) 
     }
 
 
-async def test_the_tree_of_a_request_is_shown_while_its_decision_is(opened: Open) -> None:
+async def test_the_tree_of_a_request_is_shown_while_it_is_known(opened: Open) -> None:
     client = await opened()
     known = await client.get("/admin/context/req_1")
     unknown = await client.get("/admin/context/req_2")
 
     assert await known.json() == {"pid": os.getpid(), "key": "00ff"}
     assert unknown.status == 404
-    assert (await unknown.json())["error"]["code"] == "decision_not_found"
+    assert (await unknown.json())["error"]["code"] == "request_not_found"
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
@@ -296,8 +302,8 @@ def test_an_empty_token_is_refused_at_the_start(gateway: Gateway) -> None:
         gateway.ready,
         bytes,
         dict,
-        list,
-        lambda name: None,
+        gateway.decisions,
+        gateway.context,
         gateway.purge,
         gateway.feedback,
         gateway.warm,

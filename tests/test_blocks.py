@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from proxy.core.events import Event
-    from proxy.core.route import News
+    from proxy.core.table import News
 
 
 def prompt(text: str) -> Prompt:

@@ -69,7 +69,7 @@ class Door:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[client.Connection]:
-        lane = Lane(lambda *_: None, lambda *_: pytest.fail("nothing is known"), 0)
+        lane = Lane(lambda *_: None, lambda *_: pytest.fail("nothing is known"), 0, lambda *_: None)
         serve = Server(self.handle, lane, access_log=None)
         server = await asyncio.get_running_loop().create_server(serve, "127.0.0.1", 0)
         async with server, await client.Connection.to(server.sockets[0].getsockname()[1]) as own:

@@ -92,7 +92,7 @@ class Desk:
     def __init__(self, entries: int = 4) -> None:
         self.asked: list[object] = []
         self.there = True
-        self.lane = Lane(self.at_once, self.report, entries)
+        self.lane = Lane(self.at_once, self.report, entries, lambda report, data: None)
 
     def at_once(self, lookup: object, report: Report) -> Response | None:
         self.asked.append(lookup)

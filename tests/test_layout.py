@@ -24,7 +24,7 @@ MUTATIONS: list[dict[str, Any]] = tomllib.loads(
 )["mutation"]
 
 # Lists are as long as what they list; cut in two, they would be read in two places.
-LONGER = {"proxy/config.py": 590, "proxy/core/events.py": 450}
+LONGER = {"proxy/config.py": 591, "proxy/core/events.py": 460}
 
 
 def name(path: Path) -> str:

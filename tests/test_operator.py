@@ -32,7 +32,11 @@ async def nothing(key: Key | None) -> bool:
     return True
 
 
-def unknown(name: str) -> None:
+async def no_decisions() -> list[dict[str, object]]:
+    return []
+
+
+async def unknown(name: str) -> None:
     """No request is known."""
 
 
@@ -46,7 +50,7 @@ async def no_warming(asked: Arrival, node: str, everywhere: bool) -> list[Result
 
 NUMBERS = {"workers": 2.0}
 OPERATIONS = Operations(
-    lambda: True, bytes, lambda: NUMBERS, list, unknown, nothing, unheard, no_warming
+    lambda: True, bytes, lambda: NUMBERS, no_decisions, unknown, nothing, unheard, no_warming
 )
 
 
@@ -76,7 +80,14 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
     running = Running(tmp_path / "hotprefix.toml")
     numbers = {"workers": 2.0, "hit_ratio": 0.75, "tiers": {"disk": {"bytes": 1234567.0}}}
     operations = Operations(
-        lambda: True, bytes, lambda: numbers, list, unknown, running.purge, unheard, no_warming
+        lambda: True,
+        bytes,
+        lambda: numbers,
+        no_decisions,
+        unknown,
+        running.purge,
+        unheard,
+        no_warming,
     )
     async with TestServer(application(operations, None)) as server:
         running.config.write_text(f"[admin]\nport = {server.port}\n")

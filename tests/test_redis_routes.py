@@ -21,6 +21,7 @@ from tests.scripted import PREFIX, Direct
 if TYPE_CHECKING:
     import redis as driver
 
+    from proxy.core.events import Event
     from proxy.core.health import Sign
 
 NEWS = f"{PREFIX}{{routes}}:news"
@@ -46,9 +47,10 @@ class Gateway:
     def __init__(self, client: driver.Redis, names: str = "abc") -> None:
         self.clock = FakeClock()
         self.nodes = tuple(Node(name, FakeUpstream(), probe=_well) for name in names)
+        self.events: list[Event] = []
         self.router = Router(self.nodes, self.clock, lambda event: None)
         self.link = Direct(client)
-        self.routes = Routes(self.link, self.router.gossip, self.clock)
+        self.routes = Routes(self.link, self.router, self.clock, self.events.append)
 
     def send(self, prompt: Prompt) -> tuple[str, str, Route]:
         """Where it would go and why; it goes there."""

@@ -17,8 +17,8 @@ from proxy.core.message import Call
 from proxy.core.prefix import Prompt, chained
 from proxy.core.providers import Rule
 from proxy.core.restart import DOUBTED, LOST
-from proxy.diary import Holder
 from proxy.fleet import Fleet
+from proxy.holders import Holder, holders
 from proxy.node import Node
 from proxy.ports import UpstreamError
 from proxy.router import Router
@@ -240,7 +240,7 @@ async def test_a_report_that_confirms_leaves_the_rest_as_it_is() -> None:
     seen = [await fleet.ask(long(text)) for text in "baab"]
 
     assert [(why, cached) for _, why, cached in seen] == [("only", n) for n in (0, 0, 2000, 2000)]
-    assert [decision.reported for decision in fleet.router.diary.decisions()] == [1800] * 4
+    assert [one.reported for one, _ in fleet.router.diary.decisions()] == [1800] * 4
 
 
 @pytest.mark.parametrize(("coding", "told"), [("", 500), ("gzip", 500), ("dcb", None)])
@@ -254,7 +254,7 @@ async def test_a_stream_tells_too_in_any_coding_that_is_known(
     fleet = depot(2, Answer(pieces, headers=(("content-encoding", coding),) if coding else ()))
     await fleet.ask(long("a"))
 
-    assert fleet.router.diary.decisions()[0].reported == told
+    assert fleet.router.diary.decisions()[0][0].reported == told
 
 
 @pytest.mark.parametrize("last", [True, False])
@@ -264,7 +264,7 @@ async def test_what_is_said_at_either_end_of_a_long_stream_is_heard(last: bool) 
     fleet = depot(2, Answer((*filling, usage) if last else (usage, *filling)))
     await fleet.ask(long("a"))
 
-    assert fleet.router.diary.decisions()[0].reported == 500
+    assert fleet.router.diary.decisions()[0][0].reported == 500
 
 
 EVENT = b'data: {"type":"message_start","message":{"usage":{"input_tokens":100,%s}}}\n\n'
@@ -438,7 +438,7 @@ async def test_decisions_tell_every_candidates_cost() -> None:
     fleet = depot(2)
     home, _, _ = await fleet.ask(long("a"))
     await fleet.ask(long("a"), "four")
-    last, first = fleet.router.diary.decisions()
+    (last, _), (first, _) = fleet.router.diary.decisions()
     costs = {one.node: one.cost for one in last.considered}
 
     assert costs == {home: 3.0, "ba"["ab".index(home)]: 6003.0}
@@ -482,16 +482,16 @@ async def test_what_each_node_has_of_a_prompt_is_shown() -> None:
     await settle()
     prompt = turns(long("x"))
     fleet.clock.advance(20)
-    first, second = fleet.router.holders(prompt, "m")
-    assert (first.status, first.expires) == ("HOT", 280.0)
+    assert holders(fleet.router, prompt, "m")[0].status == "WARMING"
     door.set()
     await asked
+    first, second = holders(fleet.router, prompt, "m")
     fleet.router.void(fleet.nodes[1], tell=True)
 
     whole = len(prompt.chain)
     assert first == Holder("a", "p", "l", "HOT", whole, 2000, 0, 280.0)
     assert second == Holder("b", "p", "z", "COLD", 0, 0, 0, None)
-    assert [one.epoch for one in fleet.router.holders(prompt, "m")] == [0, 1]
+    assert [one.epoch for one in holders(fleet.router, prompt, "m")] == [0, 1]
 
 
 async def test_what_is_computed_just_now_is_warming() -> None:
@@ -499,10 +499,10 @@ async def test_what_is_computed_just_now_is_warming() -> None:
     fleet = depot(2, Answer((door, b"ok")))
     asked = asyncio.create_task(fleet.ask(long("x") * 2))
     await settle()
-    during = {one.status for one in fleet.router.holders(turns(long("x") * 2), "m")}
+    during = {one.status for one in holders(fleet.router, turns(long("x") * 2), "m")}
     door.set()
     await asked
-    after = {one.status for one in fleet.router.holders(turns(long("x") * 2), "m")}
+    after = {one.status for one in holders(fleet.router, turns(long("x") * 2), "m")}
 
     assert (during, after) == ({"WARMING", "COLD"}, {"HOT", "COLD"})
 
@@ -545,7 +545,7 @@ async def test_the_prompt_of_a_decision_is_found_by_the_id_of_its_answer() -> No
 
     assert found is not None
     assert found[0].request == "req_1"
-    assert [one.answer for one in fleet.router.diary.decisions()] == ["x" * 256, "up_1"]
+    assert [one.answer for one, _ in fleet.router.diary.decisions()] == ["x" * 256, "up_1"]
 
 
 async def test_decisions_are_bounded() -> None:

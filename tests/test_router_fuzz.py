@@ -17,7 +17,8 @@ from proxy.core.health import Health
 from proxy.core.limiter import Limiter
 from proxy.core.message import Call
 from proxy.core.prefix import Prompt, chained
-from proxy.core.route import Load, News
+from proxy.core.route import Load
+from proxy.core.table import News
 from proxy.fleet import Fleet
 from proxy.node import Node
 from proxy.ports import UpstreamError
@@ -234,7 +235,8 @@ class Fuzz:
             case 0:
                 self.router.gossip.hear([News(node.name, self.chain()), News("x", self.chain())])
             case 1:
-                self.router.gossip.hear([News(node.name, None), News(node.name, ())])
+                life = (self.router.gossip.table.epoch(node.name) or 0) + self.random.randrange(2)
+                self.router.gossip.hear([News(node.name, None, epoch=life), News(node.name, ())])
             case 2:
                 loads = [0.0, 7.0, 1e6, float(1 << 40)]
                 loads = self.random.sample(loads, 2)

@@ -60,6 +60,14 @@ class Running:
         return code
 
 
+async def no_decisions() -> list[dict[str, object]]:
+    return []
+
+
+async def unknown(name: str) -> None:
+    """No request is known."""
+
+
 async def nothing(key: Key | None) -> bool:
     return False
 
@@ -72,7 +80,7 @@ async def unheard(request: str) -> None:
 async def running(tmp_path: Path) -> AsyncIterator[Running]:
     running = Running(tmp_path)
     operations = Operations(
-        lambda: True, bytes, dict, list, lambda name: None, nothing, unheard, running.warm
+        lambda: True, bytes, dict, no_decisions, unknown, nothing, unheard, running.warm
     )
     async with TestServer(application(operations, None)) as server:
         running.config.write_text(f"[admin]\nport = {server.port}\n")

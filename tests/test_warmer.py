@@ -8,7 +8,7 @@ import pytest
 
 from proxy.core.events import Warmed
 from proxy.core.health import Health
-from proxy.core.route import News
+from proxy.core.table import News
 from proxy.warmer import Errand
 from tests.asking import K1, arrival, configured
 from tests.fakes import Answer, FakeClock, FakeLeases, FakeUpstream, settle
@@ -115,7 +115,7 @@ async def test_what_another_gateway_knows_to_be_lost_is_warmed_anew() -> None:
     task = hearth.running()
     await used(hearth)
     await hearth.look(2)
-    hearth.router.gossip.hear([News("a", None)])
+    hearth.router.gossip.hear([News("a", None, epoch=1)])
     await hearth.look(2)
     task.cancel()
 

@@ -46,9 +46,9 @@ class Operations:
     """What Prometheus reads."""
     stats: Callable[[], Mapping[str, object]]
     """Numbers for people; no secrets, no contents."""
-    decisions: Callable[[], Sequence[Mapping[str, object]]]
+    decisions: Callable[[], Awaitable[Sequence[Mapping[str, object]]]]
     """Why the last calls went where they went, newest first."""
-    context: Callable[[str], Mapping[str, object] | None]
+    context: Callable[[str], Awaitable[Mapping[str, object] | None]]
     """The context hash tree of a request, by its id; None: it is not known (any more)."""
     purge: Callable[[Key | None], Awaitable[bool]]
     """Forget one answer, or with None all; whether there was one. May raise StoreError."""
@@ -134,13 +134,13 @@ class _Admin:
 
     async def decisions(self, request: web.Request) -> web.Response:
         """Why the last calls of this worker went where they went."""
-        return _json({"pid": os.getpid(), "decisions": self._do.decisions()})
+        return _json({"pid": os.getpid(), "decisions": await self._do.decisions()})
 
     async def context(self, request: web.Request) -> web.Response:
         """The layers of a request's prompt, and who holds how much of it."""
-        shown = self._do.context(request.match_info["id"])
+        shown = await self._do.context(request.match_info["id"])
         if shown is None:
-            raise RefusedError(404, "No such decision.", code="decision_not_found", param="id")
+            raise RefusedError(404, "No such request.", code="request_not_found", param="id")
         return _json({"pid": os.getpid(), **shown})
 
     async def purge(self, request: web.Request) -> web.Response:

@@ -39,10 +39,13 @@ _GOES_ON: Final = b"\xff"
 """In the place of a role: the part goes on, and no other begins."""
 
 
+Digest: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=DIGEST, max_length=DIGEST)]
+
+
 class Boundary(NamedTuple):
     """The prompt up to here."""
 
-    digest: Annotated[bytes, msgspec.Meta(min_length=DIGEST, max_length=DIGEST)]
+    digest: Digest
     tokens: Annotated[int, msgspec.Meta(ge=0, le=MOST)]
     """Of the prompt up to here, estimated."""
 

@@ -164,6 +164,8 @@ def _routed(event: Event) -> Count | None:
             return Count("engine_asked_total", (node, result))
         case events.Routed(node, reason):
             return Count("routed_total", (node, reason))
+        case events.RowsMoved(way, rows):
+            return Count("route_rows_total", (way,), rows)
         case _:
             return _protected(event)
 

@@ -231,6 +231,13 @@ class PrefixReported(msgspec.Struct, frozen=True, gc=False):
     prompt: int
 
 
+class RowsMoved(msgspec.Struct, frozen=True, gc=False):
+    """Rows of the table of what nodes hold that was shared. `way`: written, or read."""
+
+    way: str
+    rows: int
+
+
 class Warmed(msgspec.Struct, frozen=True, gc=False):
     """A shadow call is over, or was not made. `outcome`: one word of a closed set. `tokens`:
     computed for it; `money`: spent on it, by the provider's rules."""
@@ -421,6 +428,7 @@ Event: TypeAlias = (
     | EngineLoaded
     | Routed
     | PrefixReported
+    | RowsMoved
     | Warmed
     | WarmUsed
     | ScheduleUnread

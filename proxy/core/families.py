@@ -111,6 +111,9 @@ FAMILIES: Final = {
     ),
     "engine_asked_total": Family("Times that an engine was asked for these.", ("node", "result")),
     "routed_total": Family("Calls for which a node was chosen.", ("node", "reason")),
+    "route_rows_total": Family(
+        "Rows of the fleet's table of what nodes hold: written, read.", ("way",)
+    ),
     "prefix_tokens_total": Family(
         "Prompts whose nodes told what they had kept: thought, told, and all.", ("node", "kind")
     ),

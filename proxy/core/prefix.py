@@ -55,6 +55,10 @@ class Prompt(NamedTuple):
         """Tokens up to the end of so many boundaries."""
         return self.chain[depth - 1].tokens if depth else 0
 
+    def beyond(self, depth: int) -> bytes | None:
+        """The first boundary after so many; None: there is none."""
+        return self.chain[depth].digest if depth < len(self.chain) else None
+
 
 def prompt(
     body: bytes,

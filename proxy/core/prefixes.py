@@ -64,7 +64,8 @@ class Prefixes:
         }
         self._owners: dict[bytes, int] = {}
         """By boundary, the bits of the nodes that hold it: one look-up, however many nodes."""
-        self._entries = max(1, entries // max(1, len(self._held)))
+        self.each = max(1, entries // max(1, len(self._held)))
+        """Boundaries known of one node, at most."""
         self._gone: list[tuple[Held, OrderedDict[bytes, int]]] = []
         """What forgotten nodes held and is not yet out of `owners`: it is cleared bit by bit."""
 
@@ -105,6 +106,22 @@ class Prefixes:
                 owners[digest] = owners.get(digest, 0) | held.bit
             if until < inf:
                 held.until[digest] = until
+        self._trim(held)
+        self._clear()
+
+    def recall(self, name: str, rows: Iterable[tuple[bytes, int, float]]) -> None:
+        """The node was seen to use these, the last of them last: digests, tokens since the boundary
+        before, and until when it keeps them."""
+        held, known, owners = self._held[name], self._held[name].boundaries, self._owners
+        for digest, size, until in rows:
+            if digest in known:
+                known.move_to_end(digest)
+            else:
+                known[digest] = size
+                held.tokens += size
+                owners[digest] = owners.get(digest, 0) | held.bit
+            if until < inf:
+                held.until[digest] = max(until, held.until.get(digest, until))
         self._trim(held)
         self._clear()
 
@@ -181,7 +198,7 @@ class Prefixes:
 
     def _trim(self, held: Held) -> None:
         known = held.boundaries
-        while known and (held.tokens > held.capacity.tokens or len(known) > self._entries):
+        while known and (held.tokens > held.capacity.tokens or len(known) > self.each):
             self._drop(held)
 
     def _clear(self) -> None:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, TypeAli
 import msgspec
 from blake3 import blake3
 
-from proxy.core.chain import MOST, Boundary
-from proxy.core.prefix import LONGEST
+from proxy.core.chain import MOST, Digest
 from proxy.core.progress import State
 
 if TYPE_CHECKING:
@@ -42,6 +41,10 @@ FEW: Final = 4
 other from node to node."""
 _POINTS: Final = 128
 """Of each node on the ring, at weight 1."""
+
+
+COMPUTING: Final = 8
+"""Of the prompts that a node computes, so many are told others."""
 
 
 class Candidate(NamedTuple):
@@ -74,16 +77,8 @@ class Load(NamedTuple):
     running: Annotated[int, msgspec.Meta(ge=0, le=MOST)]
     state: State = State()
     """How long it has been at it."""
-
-
-class News(NamedTuple):
-    """What a gateway learned of a node: it was sent a prompt, or it began anew."""
-
-    node: str
-    chain: Annotated[tuple[Boundary, ...], msgspec.Meta(max_length=LONGEST)] | None
-    """None: it holds nothing any more."""
-    lives: Annotated[float, msgspec.Meta(ge=0)] = 0.0
-    """Seconds after which the node forgets the prompt; 0: once it is driven out."""
+    computing: Annotated[tuple[Digest, ...], msgspec.Meta(max_length=COMPUTING)] = ()
+    """The boundaries from which on it computes prompts just now, of some of them."""
 
 
 class Considered(msgspec.Struct, frozen=True):

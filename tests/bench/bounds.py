@@ -105,7 +105,7 @@ async def memo(names: int) -> tuple[int, int]:
 
 async def lane(names: int) -> tuple[int, int]:
     reports: Any = None  # nothing is answered
-    fast = Lane(lambda *_: None, reports, 16384)
+    fast = Lane(lambda *_: None, reports, 16384, lambda *_: None)
     for number in range(names):
         fast.learn(named(number), Known(LOOKUP, "chat/completions", None, 100))
     return len(fast._known), 16384

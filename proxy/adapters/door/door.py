@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     Serve: TypeAlias = Callable[[Arrival, Endpoint, Report], Awaitable[Response]]
     Tunnel: TypeAlias = Callable[[web.BaseRequest, str, Headers], Awaitable[web.StreamResponse]]
     Reports: TypeAlias = Callable[[str, str, str | None], Report]
+    Noted: TypeAlias = Callable[[Report, Arrival], None]
 
 
 class Door:
@@ -44,8 +45,10 @@ class Door:
         reports: Reports,
         limits: Limits,
         lane: Lane,
+        noted: Noted,
     ) -> None:
-        self._lane = lane
+        """`noted`: takes what came, for who wants to look at it."""
+        self._lane, self._noted = lane, noted
         self._serve = serve
         self._passing = passing
         self._tunnel = tunnel
@@ -142,6 +145,7 @@ class Door:
         if isinstance(body, bytes):
             report.arrived = len(body)
             arrival = Arrival(request.method, path, query, headers, body, report.request_id)
+            self._noted(report, arrival)
             return await self._served(arrival, endpoint, report)
         call = Call(request.method, path, query, headers, body)
         try:

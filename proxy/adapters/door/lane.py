@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     AtOnce: TypeAlias = Callable[[Lookup, Report], Response | None]
     Reports: TypeAlias = Callable[[str, str, str | None], Report]
+    Noted: TypeAlias = Callable[[Report, bytes], None]
 
 LONGEST: Final = 1 << 18
 """Bytes; a longer request is worth no waiting for its last piece."""
@@ -87,7 +88,9 @@ class Known(NamedTuple):
 class Lane:
     """Requests by the digest of all their bytes, credential included; the oldest dropped first."""
 
-    def __init__(self, at_once: AtOnce, reports: Reports, entries: int) -> None:
+    def __init__(self, at_once: AtOnce, reports: Reports, entries: int, noted: Noted) -> None:
+        """`noted`: takes what was answered, for who wants to look at it."""
+        self._noted = noted
         self._at_once = at_once
         self._reports = reports
         self._entries = entries
@@ -114,6 +117,7 @@ class Lane:
         if response is None or not isinstance(response.body, bytes):
             return None
         report.end(len(response.body), complete=True)
+        self._noted(report, data)
         return replayed(response, response.body)
 
 
