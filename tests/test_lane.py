@@ -92,7 +92,11 @@ class Desk:
     def __init__(self, entries: int = 4) -> None:
         self.asked: list[object] = []
         self.there = True
-        self.lane = Lane(self.at_once, self.report, entries, lambda report, data: None)
+        self.noted: list[tuple[str, bytes]] = []
+        self.lane = Lane(self.at_once, self.report, entries, self.note)
+
+    def note(self, report: Report, data: bytes) -> None:
+        self.noted.append((report.request_id, data))
 
     def at_once(self, lookup: object, report: Report) -> Response | None:
         self.asked.append(lookup)
@@ -115,6 +119,7 @@ def test_the_same_bytes_are_answered() -> None:
     assert told.startswith(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n")
     assert told.endswith(b"content-length: 2\r\n\r\n{}")
     assert desk.asked == [LOOKUP]
+    assert desk.noted == [("req_1", WHOLE)]
 
 
 @given(st.integers(min_value=0, max_value=len(WHOLE) - 1), st.integers(min_value=1, max_value=255))
