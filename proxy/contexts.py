@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -34,13 +34,6 @@ _ROOM: Final = 16 << 20
 """Bytes of requests."""
 
 
-class _Noted(NamedTuple):
-    report: Report
-    asked: Arrival | bytes
-    """Or the whole request as it came by the fast lane."""
-    size: int
-
-
 class Contexts:
     """Of one worker's requests; bounded in number and in bytes."""
 
@@ -48,16 +41,15 @@ class Contexts:
         """`prompted`: what of a body nodes may have computed before. `most`: requests."""
         self._router, self._prompted = router, prompted
         self._most, self._room = most, room
-        self._noted: deque[_Noted] = deque()
+        self._noted: deque[tuple[Report, Arrival | bytes]] = deque()
         self._held = 0
 
     def note(self, report: Report, asked: Arrival | bytes) -> None:
-        """A request came."""
-        size = len(asked) if isinstance(asked, bytes) else len(asked.body)
-        self._noted.append(_Noted(report, asked, size))
-        self._held += size
+        """A request came; by the fast lane, as all its bytes."""
+        self._noted.append((report, asked))
+        self._held += report.arrived
         while self._held > self._room or len(self._noted) > self._most:
-            self._held -= self._noted.popleft().size
+            self._held -= self._noted.popleft()[0].arrived
 
     async def shown(self, name: str) -> dict[str, object] | None:
         """The context hash tree of a request, by its id: ours, or the one that its client saw.
@@ -65,11 +57,11 @@ class Contexts:
         found = self._router.diary.find(name)
         if found is not None:
             return self._told(name, found[1], found[0].model)
-        for report, asked, size in reversed(self._noted):
+        for report, asked in reversed(self._noted):
             if name in (report.request_id, report.shown_id) and report.request is not None:
                 body, headers = _read(asked, report.arrived)
                 told = body, report.request, hints(report.request_id, headers)
-                prompt = await off_loop(size, self._prompted, *told)
+                prompt = await off_loop(len(body), self._prompted, *told)
                 return prompt and self._told(name, prompt, report.request.model)
         return None
 

@@ -43,7 +43,7 @@ class Desk:
         """What each other one was said to be, when it was answered."""
         self.may = asyncio.Event()
         self.arrived = asyncio.Event()
-        self.lane = Lane(self._at_once, self._report, 1)
+        self.lane = Lane(self._at_once, self._report, 1, lambda *_: None)
         self.lane.learn(KNOWN, Known(LOOKUP, "chat", None, 5))
 
     def _report(self, method: str, endpoint: str, client_id: str | None) -> Report:
