@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import islice
-from struct import Struct, error
+from struct import Struct
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import msgspec
@@ -24,6 +24,9 @@ _FRESH: Final = 30.0
 _WAITING: Final = 1 << 14
 """Rows that may wait to be written; what is beyond is left for the next use."""
 _ROW: Final = Struct(f">{DIGEST}sII")
+_SORTED: Final = Struct(f"{_ROW.format}d")
+SIZE: Final = _ROW.size
+"""Bytes of a row."""
 _LARGEST: Final = (1 << 32) - 1
 
 
@@ -51,16 +54,13 @@ class Row(NamedTuple):
 
 
 def packed(row: Row) -> bytes:
-    """As it lies in the table: 24 bytes."""
+    """As it lies in the table."""
     return _ROW.pack(row.digest, min(row.tokens, _LARGEST), min(row.lives, _LARGEST))
 
 
-def unpacked(data: bytes) -> Row | None:
-    """None for what no gateway wrote."""
-    try:
-        return Row(*_ROW.unpack(data))
-    except (error, TypeError):
-        return None
+def unpacked(data: bytes) -> list[tuple[Row, float]]:
+    """Rows one behind the other, each with the number behind it by which it is sorted."""
+    return [(Row(digest, *rest), at) for digest, *rest, at in _SORTED.iter_unpack(data)]
 
 
 class Part(NamedTuple):
