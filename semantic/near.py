@@ -17,7 +17,7 @@ order request
 cancel end stop terminate
 fix repair resolve correct
 find locate
-show view see
+view see
 make create build
 make prepare
 explain describe
