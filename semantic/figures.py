@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from typing import Final
 
+from semantic.rewriting import rewritten, rules
+
 _NOON: Final = 12
-_FIGURES: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
+_FIGURES: Final = rules(
     (
-        re.compile(r"(?<![\d:.])([1-9]|1[01])(?::(\d\d))? ?p\.?m\b\.?"),
-        lambda found: f"{int(found[1]) + _NOON}:{found[2] or '00'}",
-    ),
-    (re.compile(r"(?<=\d) ?(?:percent|per cent)\b"), "%"),
-    (re.compile(r"(?<=\d),(?=\d{3}(?!\d))"), ""),
-    (
-        re.compile(r"\$ ?(\d+(?:\.\d+)?)(?!\w|\.\d| ?(?:million|billion|thousand|hundred))"),
-        r"\1 dollars",
-    ),
-    (
-        re.compile(
-            r"(?<=\d)(?:st|nd|rd|th)\b"
-            r"(?: of(?= (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)))?"
+        (
+            (r"(?<![\d:.])([1-9]|1[01])(?::(\d\d))? ?p\.?m\b\.?"),
+            lambda found: f"{int(found[1]) + _NOON}:{found[2] or '00'}",
         ),
-        "",
-    ),
-    (
-        re.compile(
-            r"\b((?:jan|febr)uary|march|april|may|june|july|august|(?:sept|nov|dec)ember|october"
-            r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec) (\d{1,2})\b(?![:%\d])"
+        ((r"(?<=\d) ?(?:percent|per cent)\b"), "%"),
+        ((r"(?<=\d),(?=\d{3}(?!\d))"), ""),
+        (
+            (r"\$ ?(\d+(?:\.\d+)?)(?!\w|\.\d| ?(?:million|billion|thousand|hundred))"),
+            r"\1 dollars",
         ),
-        r"\2 \1",
-    ),
+        (
+            (
+                r"(?<=\d)(?:st|nd|rd|th)\b"
+                r"(?: of(?= (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)))?"
+            ),
+            "",
+        ),
+        (
+            (
+                r"\b((?:jan|febr)uary|march|april|may|june|july|august|(?:sept|nov|dec)ember|october"
+                r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec) (\d{1,2})\b(?![:%\d])"
+            ),
+            r"\2 \1",
+        ),
+    )
 )
 
 
 def figures(text: str) -> str:
     """An English text with its figures written in one way: 15:00, 20%, 1000 dollars, 3 of May."""
-    for form, plain in _FIGURES:
-        text = form.sub(plain, text)
-    return text
+    return rewritten(text, _FIGURES)

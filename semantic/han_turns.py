@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
+from semantic.rewriting import rewritten, rules
 from semantic.wordlist import listed
 
-Turned: TypeAlias = str | Callable[[re.Match[str]], str]
+if TYPE_CHECKING:
+    from semantic.rewriting import Turned
+
 
 _WAY: Final = "方法|步骤|流程|办法|做法|教程|攻略|过程|手续|方式|技巧|窍门|诀窍|途径"
 _VERBS: Final = "|".join(
@@ -95,13 +96,9 @@ _TURNS: Final[tuple[tuple[str, Turned], ...]] = (
     (r"^(写|编|画|讲|来|推荐)(?=[首篇段封份][^\W])", r"\1一"),
     (r"^(?:来|给我|想要|要|求)(?=一[首篇段封])", "写"),
 )
-_RULES: Final[tuple[tuple[re.Pattern[str], Turned], ...]] = tuple(
-    (re.compile(form), turned) for form, turned in _TURNS
-)
+_RULES: Final = rules(_TURNS)
 
 
 def plain(asked: str) -> str:
     """A question in lower case, simplified letters and digits, in its plainest turn."""
-    for form, turned in _RULES:
-        asked = form.sub(turned, asked)
-    return asked
+    return rewritten(asked, _RULES)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
+from semantic.rewriting import rewritten, rules
 from semantic.stems import base
 from semantic.wordlist import listed
 
-Turned: TypeAlias = str | Callable[[re.Match[str]], str]
+if TYPE_CHECKING:
+    from semantic.rewriting import Turned
+
 _PIED: Final = re.compile(
     r"^(?:(?:for|in|after|within) (?=how (?:long|many (?:days|hours|weeks|minutes))\b)"
     r"|(?P<word>in|at|on|from|to|with|by|of|about|under|into|for) "
@@ -128,9 +130,7 @@ _TURNS: Final[tuple[tuple[str, Turned], ...]] = (
     (r"^what is the location of (?=\w)", "where is "),
     (r"^how expensive (?=is|are)", "how much "),
 )
-_RULES: Final[tuple[tuple[re.Pattern[str], Turned], ...]] = tuple(
-    (re.compile(form), turned) for form, turned in _TURNS
-)
+_RULES: Final = rules(_TURNS)
 _BETWEEN: Final = re.compile(
     r"\b((?:difference|differences|distance|similarities|relationship) between) "
     r"(\w+(?: \w+){0,3}?) and (\w+(?: \w+){0,3})$"
@@ -142,9 +142,7 @@ def plain(asked: str) -> str:
     """A question in lower case, its words with single blanks between, in its plainest turn."""
     if pied := _PIED.match(asked):
         asked = f"{asked[pied.end() :]} {pied['word'] or ''}".rstrip()
-    for form, turned in _RULES:
-        asked = form.sub(turned, asked)
-    return _BETWEEN.sub(_sorted, asked)
+    return _BETWEEN.sub(_sorted, rewritten(asked, _RULES))
 
 
 def _sorted(found: re.Match[str]) -> str:
