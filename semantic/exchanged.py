@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from semantic.matching import akin
+from semantic.matching import akin, parting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,10 +66,9 @@ def _gaps(one: Sequence[str], other: Sequence[str], size: int = _RUN) -> Iterato
 
 def _stripped(one: Sequence[str], other: Sequence[str]) -> Gap:
     """Without what both begin with, and what both end with."""
-    least = min(len(one), len(other))
-    start = next((n for n in range(least) if one[n] != other[n]), least)
-    one, other, least = one[start:], other[start:], least - start
-    end = next((n for n in range(least) if one[-1 - n] != other[-1 - n]), least)
+    start = parting(one, other)
+    one, other = one[start:], other[start:]
+    end = parting(one[::-1], other[::-1])
     return tuple(one[: len(one) - end]), tuple(other[: len(other) - end])
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import pairwise
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from semantic.glossary import ENGLISH, HAN, NOTHING
 from semantic.irregular import VERB
 from semantic.lookalikes import LOOKALIKES
 from semantic.near import near
 from semantic.synonyms import SYNONYMS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _ENDINGS: Final = ("ing", "ed", "er", "al", "ly", "ment", "ion", "es", "s", "e", "d", "y", "ies")
 _VOWELS: Final = frozenset("aeiou")
@@ -109,6 +112,14 @@ def _roots(word: str) -> set[str]:
     return roots
 
 
+def parting(one: Sequence[str], other: Sequence[str]) -> int:
+    """Up to where they are the same."""
+    place, least = 0, min(len(one), len(other))
+    while place < least and one[place] == other[place]:
+        place += 1
+    return place
+
+
 def _slipped(one: str, other: str) -> bool:
     """One letter more or fewer, another vowel, or two letters exchanged; unless both are words."""
     if one in LOOKALIKES and other in LOOKALIKES:
@@ -117,9 +128,7 @@ def _slipped(one: str, other: str) -> bool:
         return False
     if abs(len(one) - len(other)) > 1 or max(len(one), len(other)) < _LONG:
         return False
-    start = 0
-    while start < min(len(one), len(other)) and one[start] == other[start]:
-        start += 1
+    start = parting(one, other)
     if start == min(len(one), len(other)):
         return True
     return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from semantic.matching import unmatched
+from semantic.matching import parting, unmatched
 from semantic.reading import Reading
 from semantic.wordlist import listed
 from semantic.words import EMPTY
@@ -52,7 +52,7 @@ def _grown(long: tuple[str, ...], short: tuple[str, ...]) -> bool:
     it: in front it narrows the thing, behind it makes another of it."""
     if len(long) != len(short) + 1:
         return False
-    place = _parting(long, short)
+    place = parting(long, short)
     if long[place + 1 :] != short[place:] or long[place] in _LOOSE:
         return False
     before, after = long[place - 1 : place], long[place + 1 : place + 2]
@@ -66,7 +66,7 @@ def _headed(long: Reading, short: Reading) -> bool:
     more = len(long.body) - len(short.body)
     if more < 1:
         return False
-    place = _parting(long.body, short.body)
+    place = parting(long.body, short.body)
     if long.body[place + more :] != short.body[place:]:
         return False
     word = "".join(long.body[place : place + more])
@@ -78,11 +78,3 @@ def _headed(long: Reading, short: Reading) -> bool:
         return False
     found = long.text.find(word)
     return found >= 0 and _HAN_ENDED.match(long.text, found + len(word)) is not None
-
-
-def _parting(one: tuple[str, ...], other: tuple[str, ...]) -> int:
-    """Up to where they are the same."""
-    place = 0
-    while place < min(len(one), len(other)) and one[place] == other[place]:
-        place += 1
-    return place
