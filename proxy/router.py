@@ -25,7 +25,7 @@ from proxy.diary import Diary
 from proxy.gossip import Gossip
 from proxy.journey import Route
 from proxy.prefill import Prefills
-from proxy.wish import Pick, Wish
+from proxy.wish import Pick
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from proxy.core.prefix import Prompt
     from proxy.node import Node
     from proxy.ports import Clock, Emit
-    from proxy.wish import Why
+    from proxy.wish import Why, Wish
 
 _UNRULED: Final = Rule(provider="", as_of="", min_tokens=0, ttl=0.0)
 _PROMPTED: Final = frozenset(("prefix", "ring"))
@@ -74,16 +74,17 @@ class Router:
 
     def pick(self, free: Sequence[Node], wish: Wish) -> Pick:
         """The one to ask of those nodes that have a place `free`."""
-        prompt, names = wish.prompt, [node.name for node in wish.nodes]
+        prompt, model = wish.prompt, wish.model or ""
+        names = [node.name for node in wish.nodes]
         sent = [0] * len(names) if prompt is None else self._sent(names, prompt)
         if len(names) == 1:
-            return Pick(free[0], "only", prompt, self._kept(names, sent, wish)[0])
+            return Pick(free[0], "only", prompt, self._kept(names, sent, prompt, model)[0])
         candidates = self._candidates(free, wish, dict(zip(names, sent, strict=True)))
         choice = self._choice(candidates, prompt)
         node, why, depth = free[choice.at], cast("Why", choice.reason), candidates[choice.at].depth
-        (depth,) = self._kept([node.name], [depth], wish)
+        (depth,) = self._kept([node.name], [depth], prompt, model)
         others = len(free) < len(names) and why in ("hit", "cold")
-        if others and depth < max(self._kept(names, sent, wish)):
+        if others and depth < max(self._kept(names, sent, prompt, model)):
             why = "spill"  # of those that could not be had, one holds more
         if self.gossip.island:
             why = "island"
@@ -113,8 +114,7 @@ class Router:
     def held(self, names: Sequence[str], prompt: Prompt, model: str) -> list[int]:
         """Of each node, how many boundaries of a prompt it is thought to hold. What is too short to
         be kept there is not."""
-        wish = Wish((), model, b"", sticky=False, prompt=prompt)
-        return self._kept(names, self._sent(names, prompt), wish)
+        return self._kept(names, self._sent(names, prompt), prompt, model)
 
     def missing(self, node: Node, prompt: Prompt, model: str) -> bytes | None:
         """The boundary from which on a node has to compute a prompt; None: it has it all."""
@@ -123,8 +123,10 @@ class Router:
     def _sent(self, names: Sequence[str], prompt: Prompt) -> list[int]:
         return self.prefixes.depths(names, prompt.chain, self.mono())
 
-    def _kept(self, names: Sequence[str], sent: Sequence[int], wish: Wish) -> list[int]:
-        prompt, model, rule = wish.prompt, wish.model or "", self.rule
+    def _kept(
+        self, names: Sequence[str], sent: Sequence[int], prompt: Prompt | None, model: str
+    ) -> list[int]:
+        rule = self.rule
         return [
             depth if depth and prompt and prompt.held(depth) >= rule(name, model).min_tokens else 0
             for name, depth in zip(names, sent, strict=True)
