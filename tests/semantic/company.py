@@ -21,7 +21,17 @@ from semantic.lessons import Lessons
 from semantic.lookup import Lookup
 from semantic.memory import Memory
 from semantic.policy import basis
-from semantic.protocol import FORGOTTEN, Done, Found, Learn, Nearest, Record, Served
+from semantic.protocol import (
+    FORGOTTEN,
+    Done,
+    Found,
+    Label,
+    Learn,
+    Lesson,
+    Nearest,
+    Record,
+    Served,
+)
 from semantic.service import Service
 from semantic.settings import Settings
 from semantic.space import Space
@@ -31,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from semantic.compare import Word
+    from semantic.protocol import Kind
     from semantic.vector import Vector, Vectors
 
 SCOPE, OTHER = b"s" * 32, b"o" * 32
@@ -148,6 +159,20 @@ class Company:
 
     def _evicted(self, scope: bytes, keys: tuple[bytes, ...]) -> None:
         self.forgetting.crowded_out(keys)
+
+    async def taught(
+        self,
+        times: int,
+        group: str,
+        kind: Kind = "canonical",
+        similarity: float = 1.0,
+        key: bytes = b"",
+    ) -> None:
+        """So many hits of a group were right."""
+        for number in range(times):
+            name = number.to_bytes(16, "big")
+            label = Label(name, group, kind, similarity, key, wrong=False, basis=self.basis)
+            await self.service.answer(Lesson((label,)))
 
     def forgotten(self) -> dict[str, float]:
         """How many questions, by reason."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from semantic.index.port import IndexUnavailableError
-from semantic.protocol import Forget, Label, Lesson, Review, Reviewed
+from semantic.protocol import Forget, Review, Reviewed
 from semantic.vector import packed
 from tests.semantic.company import OTHER, SCOPE, Company, company, key
 
@@ -37,11 +37,7 @@ async def review(here: Company, most: int = 256) -> Reviewed:
 
 async def taught(here: Company, stored: bytes) -> None:
     """So many of its hits were right that it is served."""
-    for number in range(300):
-        label = Label(
-            number.to_bytes(16, "big"), "m/en", "semantic", 0.95, stored, False, here.basis
-        )
-        await here.service.answer(Lesson((label,)))
+    await here.taught(300, "m/en", "semantic", 0.95, stored)
     assert action(here, stored) == "serve"
 
 

@@ -21,7 +21,6 @@ from semantic.protocol import (
     Failed,
     Forget,
     Found,
-    Label,
     Learn,
     Lesson,
     Nearest,
@@ -425,9 +424,7 @@ async def test_a_hit_that_is_called_wrong_is_forgotten_and_blocked() -> None:
 
 async def test_a_pair_is_blocked_in_other_spellings_too() -> None:
     async with company(max_error_rate=0.1) as here:
-        for number in range(100):
-            right = Label(b"%16d" % number, "m/zh", "canonical", 1.0, b"", wrong=False)
-            await here.service.answer(Lesson((right,)))
+        await here.taught(100, "m/zh")
         await here.learn("怎么退货", "return")
         await here.hit("退货流程", "req_1")
         await here.service.answer(Blame("req_1"))
@@ -440,9 +437,7 @@ async def test_a_pair_is_blocked_in_other_spellings_too() -> None:
 
 async def test_what_many_labels_speak_for_is_not_closed_by_one_that_is_wrong() -> None:
     async with company(max_error_rate=0.1) as here:
-        for number in range(100):
-            right = Label(b"%16d" % number, "m/en", "canonical", 1.0, b"", wrong=False)
-            await here.service.answer(Lesson((right,)))
+        await here.taught(100, "m/en")
         await here.learn("which bird sings loudest", "bird")
         await here.hit("which bird sings loudest", "req_1")
 
