@@ -17,7 +17,7 @@ from proxy.core.render import chat, messages, responses, transcript
 _ASKED: Final = (Endpoint.CHAT, Endpoint.COMPLETIONS)
 """Where a stream has usage only if the request asked for it."""
 
-_VAST: Final = re.compile(rb"(?<![\d.])\d{20,}(?![\d.eE])")
+_VAST: Final = re.compile(rb"(?<![\d.])\d{19}(?:\d+|(?<=-\d{19}))(?![\d.eE])")
 """An integer that may not fit into 64 bits, which the JSON library here makes a float of."""
 
 

@@ -135,6 +135,41 @@ def test_a_body_too_deep_to_be_rendered_is_not(endpoint: Endpoint) -> None:
     assert replay(endpoint, "json", "events", body, usage=True) is None
 
 
+SPLIT = ('{"wei": 10000000000', "00000000000000001}")
+"""A tool's input with an integer of 28 digits, in two deltas."""
+
+
+def test_a_long_integer_that_comes_in_pieces_has_no_other_form() -> None:
+    """It would be made a float: another sum than the model named."""
+    events: list[dict[str, Any]] = [
+        {"type": "message_start", "message": BODIES[Endpoint.MESSAGES] | {"content": []}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use"}},
+        *({"type": "content_block_delta", "index": 0, "delta": {"partial_json": x}} for x in SPLIT),
+        {"type": "message_stop"},
+    ]
+    body = b"".join(sse.frame(orjson.dumps(event), event["type"]) for event in events)
+
+    assert replay(Endpoint.MESSAGES, "events", "json", body, usage=True) is None
+    assert merged(Endpoint.MESSAGES, events) is not None  # so it is stored in the one it has
+
+
+@pytest.mark.parametrize(
+    ("number", "exact"),
+    [
+        (b"-9223372036854775809", False),
+        (b"18446744073709551616", False),
+        (b"9223372036854775807", True),
+        (b"-922337203685477580", True),
+    ],
+)
+def test_an_integer_of_more_than_64_bits_has_no_other_form(number: bytes, exact: bool) -> None:
+    body = orjson.dumps(CHAT)[:-1] + b',"x_seed":' + number + b"}"
+    events = replay(Endpoint.CHAT, "json", "events", body, usage=True)
+
+    assert (events is not None) == exact
+    assert not exact or number in (events or b"")
+
+
 def test_deltas_too_deep_to_be_merged_are_not() -> None:
     deep = b'{"x":' * 990 + b"1" + b"}" * 990
     event = b'data: {"choices":[{"delta":' + deep + b"}]}\n\n"

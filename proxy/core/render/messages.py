@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+import msgspec
 import orjson
 
 from proxy.core import sse
@@ -80,8 +81,9 @@ def _whole(
         if not text:
             continue
         try:
-            blocks[index]["input"] = orjson.loads(text)
-        except orjson.JSONDecodeError:
+            # Its long integers stay exact, and so have no other form: orjson makes floats of them.
+            blocks[index]["input"] = msgspec.json.decode(text)
+        except msgspec.DecodeError:
             return None
     if blocks:
         message["content"] = [blocks[index] for index in sorted(blocks)]
