@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from proxy.core.key import spelling
 from proxy.core.receive import raw_key, receive
 from proxy.core.request import Lookup
 from proxy.tasks import off_loop
@@ -41,7 +42,7 @@ class Memo:
         if (intent := self.get(raw)) is None:
             intent = await off_loop(len(arrival.body), receive, arrival, endpoint, self._rules)
             if isinstance(intent, Lookup):
-                intent = msgspec.structs.replace(intent, raw=raw)
+                intent = msgspec.structs.replace(intent, raw=spelling(intent.key, raw))
             self.put(raw, intent)
         return intent
 

@@ -337,6 +337,30 @@ async def test_a_mistake_in_a_member_that_is_not_in_the_key_is_only_its_own_aske
     assert (right.status, await right.text()) == (200, "valid")
 
 
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        '[cache]\nnamespace = "b"\n',
+        '[[model]]\nname = "m"\ntarget = "n"\n',
+        '[[model]]\nname = "m"\nmodel_version = "2"\n',
+    ],
+    ids=["namespace", "alias", "version"],
+)
+async def test_a_refusal_is_none_where_the_same_bytes_ask_for_something_else(
+    elsewhere: str,
+) -> None:
+    """Two gateways share a store, or one was started anew: what a request stands for is a matter
+    of the configuration, and the bytes of it are not."""
+    store = FakeStore()
+    here = Stage(failed(404), stores=[store])
+    there = Stage(said("valid"), rules=configured(elsewhere), stores=[store])
+    refused = await here.ask()
+    await settle()
+
+    assert (refused.status, (await here.ask()).outcome) == (404, "HIT")
+    assert await (await there.ask()).text() == "valid"
+
+
 async def test_who_waited_for_another_spelling_that_was_refused_asks_for_itself() -> None:
     door = asyncio.Event()
     refused = Answer((answers.error("no"),), 400, JSON, door)

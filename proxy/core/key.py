@@ -15,6 +15,12 @@ VERSION: Final = 2
 """Changes with everything that changes keys, so that answers under older keys are never found."""
 
 
+def spelling(key: Key, raw: bytes) -> Key:
+    """The key of one way to write the request that `key` names: `raw`, 32 bytes, covers what the
+    client sent, and `key` what the configuration made of it, which elsewhere may be another."""
+    return Key(blake3(key + raw).digest())
+
+
 class Scope:
     """The parts of a key besides the body, hashed once for all keys of one request."""
 

@@ -8,7 +8,8 @@ import sys
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from proxy.core.key import Scope
+from proxy.core.entry import Key
+from proxy.core.key import Scope, spelling
 
 labels = st.sampled_from(["", "a", "b", "1:a", "a1:b"]) | st.text(max_size=4)
 parts = st.lists(st.tuples(labels, labels), max_size=4)
@@ -73,3 +74,10 @@ def test_a_key_is_the_same_in_every_process() -> None:
     }
 
     assert runs == {"3c79f138311d13ed44f5e4bf62c8b7b74425c219111bfb4c3801dd5156cc3c3d"}
+
+
+def test_a_spelling_is_one_of_its_own_request_only() -> None:
+    one, other = Key(b"1" * 32), Key(b"2" * 32)
+    found = {spelling(key, raw) for key in (one, other) for raw in (one, other)}
+
+    assert len(found - {one, other}) == 4
