@@ -10,7 +10,7 @@ from proxy.core.status import Why
 from proxy.ports import UpstreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from proxy.core.decision import Found
     from proxy.core.entry import Form, Key
@@ -67,6 +67,8 @@ class Flight:
         """The form that the upstream was asked for."""
         self.raw, self.counted = b"", True
         """The request, by its bytes, that it was sent; whether its streams have usage."""
+        self.items: Collection[Key] = ()
+        """Of a batch, the keys under which its parts will be stored."""
         self.fence = 0
         """The fencing token of the lease under which it flies."""
         self.followed = False
@@ -76,10 +78,8 @@ class Flight:
         self.chunks: list[bytes] = []
         self.size, self.dropped = 0, 0
         """Bytes held; chunks at the start that are held no more, see `write`."""
-        self.purged = False
-        """Its answer shall not be stored."""
-        self.landed = False
-        """Whether the whole answer is here."""
+        self.purged = self.landed = False
+        """Whether its answer shall not be stored; whether all of it is here."""
         self.error: Exception | None = None
         self.shown: dict[Wants, tuple[Head, bytes]] = {}
         """The whole answer as readers see it, by what they want."""
@@ -133,6 +133,10 @@ class Flight:
     def fail(self, error: Exception) -> None:
         self.error = error
         self.news.tell()
+
+    def concerns(self, key: Key) -> bool:
+        """Whether its answer will be stored under that key."""
+        return key == self.name[0] or key in self.items
 
     @property
     def ended(self) -> bool:

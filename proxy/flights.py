@@ -76,7 +76,7 @@ class Flights:
         """Whoever asks for that, or for anything, from now on asks anew; who reads already reads
         on."""
         for flight in self._tasks.values():
-            if key is None or flight.name[0] == key:
+            if key is None or flight.concerns(key):
                 flight.purged = True
                 self._flying.pop(flight.name, None)
 

@@ -19,10 +19,10 @@ from proxy.core.rewrite import call
 from proxy.tasks import off_loop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from proxy.answering import Answering
-    from proxy.core.entry import Entry
+    from proxy.core.entry import Entry, Key
     from proxy.core.message import Arrival
     from proxy.core.prefix import Prompt
     from proxy.core.request import Bypass, Lookup, Request
@@ -79,6 +79,7 @@ class Origin:
     async def fetch(self, arrival: Arrival, lookup: Lookup, flight: Flight) -> None:
         """Fill the flight, then store the answer. Raises: NoNodeError, UpstreamError,
         RefusedError: the tenant has no tokens left."""
+        flight.items = frozenset(lookup.items)
         if lookup.items and await self._fetched_in_part(arrival, lookup, flight):
             return
         request, asked = lookup.request, self._clock.now()
@@ -105,8 +106,13 @@ class Origin:
 
     async def _store(self, entry: Entry, lookup: Lookup, arrival: Arrival, flight: Flight) -> None:
         await self._keeper.store(entry, lookup, arrival.body)
-        if flight.purged:  # meanwhile, and perhaps before the last tier had it
-            await self._keeper.forget(entry.key)
+        await self._forgotten(flight, (entry.key, *lookup.items))
+
+    async def _forgotten(self, flight: Flight, keys: Sequence[Key]) -> None:
+        """Forget what was just stored, if it was purged meanwhile, and perhaps before the last tier
+        had it."""
+        for key in keys if flight.purged else ():
+            await self._keeper.forget(key)
 
     async def _ask(
         self,
@@ -183,6 +189,7 @@ class Origin:
         await _filled(flight, upstream, together.body, plain=True)
         if not flight.purged:
             await self._keeper.put(*parts)
+            await self._forgotten(flight, [part.key for part in parts])
         return True
 
 

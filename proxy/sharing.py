@@ -90,7 +90,7 @@ class Sharing:
 
     async def step_aside(self, key: Key) -> None:
         """Let others fly for a key that was purged: what is on its way here is not theirs."""
-        for flight in [one for one in self._leading if one.name[0] == key]:
+        for flight in [one for one in self._leading if one.concerns(key)]:
             await self._give_back(flight)
 
     async def _give_back(self, flight: Flight) -> None:

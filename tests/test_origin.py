@@ -10,10 +10,13 @@ import pytest
 
 from proxy.core.errors import RefusedError
 from tests import answers
+from tests.asking import arrival, lookup
 from tests.fakes import JSON, Answer, FakeStore, settle
 from tests.staged import Got, Stage, broken, failed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from proxy.core.entry import Key, Stored
 
 PATH = "/v1/embeddings"
@@ -189,6 +192,52 @@ async def test_the_same_batch_at_once_is_asked_for_once_in_part() -> None:
 
     assert [await embedded(one) for one in got] == [expected("a", "b")] * 3
     assert sent(stage) == [["a"], ["b"]]
+
+
+@pytest.mark.parametrize("known", [(), ("a",)], ids=["whole", "in part"])
+async def test_what_was_purged_of_a_batch_on_its_way_is_not_kept(known: tuple[str, ...]) -> None:
+    """It was asked for before the purge; and who asks now does not board it."""
+    door = asyncio.Event()
+    asked = ("b",) if known else ("a", "b")
+    stage = Stage(*[vectors(one) for one in known], vectors(*asked, door=door), vectors("b"))
+    for one in known:
+        await ask(stage, one)
+    first = asyncio.create_task(ask(stage, "a", "b"))
+    await settle()
+    purged = lookup(arrival(batch("b"), path=PATH)).items[0]
+    stage.flights.purge(purged)
+    flying = len(stage.flights)
+    door.set()
+    await first
+
+    assert (flying, purged in stage.store.data) == (0, False)
+
+
+class Writing(FakeStore):
+    """A store that has just taken an item when it is purged."""
+
+    purge: Callable[[Key], None] | None = None
+
+    async def put(self, stored: Stored, now: float) -> bool:
+        kept = await super().put(stored, now)
+        if self.purge is not None:
+            self.purge(stored.key)
+        return kept
+
+
+@pytest.mark.parametrize("known", [(), ("a",)], ids=["whole", "in part"])
+async def test_what_was_purged_of_a_batch_while_it_was_stored_is_not_kept(
+    known: tuple[str, ...],
+) -> None:
+    store, asked = Writing(), ("b",) if known else ("a", "b")
+    stage = Stage(*[vectors(one) for one in known], vectors(*asked), stores=[store])
+    for one in known:
+        await ask(stage, one)
+    before = set(store.data)
+    store.purge = stage.flights.purge
+    await ask(stage, "a", "b")
+
+    assert set(store.data) == before
 
 
 async def test_a_batch_without_every_vector_is_passed_on_and_not_kept() -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tests.fakes import Piece
 
 NAME: Name = (key("a"), 3)
+ITEM = key("b")
 GONE = UpstreamError("", "gone", "the worker is gone")
 FOREVER = 1e9
 
@@ -122,14 +123,16 @@ async def test_the_lease_is_given_back_when_the_last_reader_leaves() -> None:
     assert worker.board == {}
 
 
-async def test_the_lease_of_a_purged_key_is_given_back_at_once() -> None:
+@pytest.mark.parametrize("purged", [NAME[0], ITEM], ids=["the key", "a part of it"])
+async def test_the_lease_of_a_purged_key_is_given_back_at_once(purged: Key) -> None:
     """What is on its way is no longer what others may have; the next flight's lease stays."""
     worker = Worker(led=0)
     worker.door.clear()
     reading = worker.reading()
     await settle()
-    worker.flights.purge(NAME[0])
-    await worker.sharing.step_aside(NAME[0])
+    worker.flown[0].items = (ITEM,)
+    worker.flights.purge(purged)
+    await worker.sharing.step_aside(purged)
     assert worker.board == {}
 
     again = worker.reading()
