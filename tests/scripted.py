@@ -36,6 +36,8 @@ class Direct:
         """Nothing reaches Redis."""
         self.deaf = False
         """All reaches Redis, and no answer comes back."""
+        self.lost = False
+        """What is sent now does not arrive."""
         self.silent = False
         """Somebody has just waited for it in vain."""
         self.full = False
@@ -58,6 +60,9 @@ class Direct:
     ) -> Any:
         if self.down or (self.full and write):
             raise StoreError("redis", "down")
+        if self.lost:
+            await self.door.wait()
+            raise StoreError("redis", "lost")
         try:
             found: Any = self.client.eval(text, len(keys), *keys, *args)
         except driver.RedisError as error:

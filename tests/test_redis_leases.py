@@ -356,6 +356,28 @@ async def test_a_lease_that_may_be_taken_for_a_flight_cancelled_later_is_given_b
     assert await b.token() > 0
 
 
+@pytest.mark.parametrize("there", [True, False], ids=["redis", "the machine"])
+async def test_who_is_cancelled_as_it_gives_a_lease_back_gives_it_back(
+    client: driver.Redis, there: bool
+) -> None:
+    """The last reader of a flight that fails leaves just then."""
+    a, b = Gateway(client, "a:1"), Gateway(client, "b:1")
+    a.link.deaf = not there
+    await a.leases.acquire(NAME)
+    a.link.door.clear()
+    a.link.lost = True
+    leaving = asyncio.create_task(a.leases.release(NAME))
+    await settle()
+    leaving.cancel()
+    await asyncio.gather(leaving, return_exceptions=True)
+    a.link.door.set()
+    a.link.deaf = a.link.lost = False
+    await a.leases.renew()
+
+    assert a.machine == {}
+    assert await b.token() > 0
+
+
 async def test_every_key_has_the_prefix_and_an_end(client: driver.Redis) -> None:
     a = Gateway(client, "a:1")
     await a.token()

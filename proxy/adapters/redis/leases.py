@@ -137,9 +137,14 @@ class RedisLeases:
             if held.users:
                 return
             del self._held[name]
-            if held.there:
+        try:
+            if held is not None and held.there:
                 await self._free(name, held.token)
-        await self._local.release(name)
+        except asyncio.CancelledError:
+            self._stray(name)  # it may not have been told
+            raise
+        finally:  # else it would be renewed for as long as this worker lives
+            await self._local.release(name)
 
     async def run(self) -> None:
         """Renew what is held, until cancelled."""
