@@ -194,4 +194,4 @@ async def skimmed(response: UpstreamResponse) -> tuple[int, int] | None:
 
 
 def _edges(head: Head) -> Edges:
-    return Edges(head.get("content-encoding") or "")
+    return Edges(head.coding)

@@ -124,8 +124,7 @@ async def live(
     headers = end_to_end(head.headers)
     if joined:
         headers = shared(headers, head.status)
-    coding = (head.get("content-encoding") or "").lower()
-    shape, arriving = form(head), _Arriving(head, headers, coding, body, request, joined)
+    shape, arriving = form(head), _Arriving(head, headers, head.coding, body, request, joined)
     other = joined and head.status == 200 and asked != wanted(request) and shape is not None
     if joined and not arriving.readable and (other or not arriving.taken):
         raise UnlikeError
@@ -211,7 +210,7 @@ class _Arriving(NamedTuple):
         """Encoded as it came; a reader that joined must be told how."""
         headers = without(self.headers, _LENGTH)
         if self.joined and self.coding:
-            headers = (*headers, ("content-encoding", self.head.get("content-encoding") or ""))
+            headers = (*headers, ("content-encoding", self.coding))
         return Head(self.head.status, headers, self.head.reason), body
 
     def _plain(self) -> Head:

@@ -84,7 +84,7 @@ class Keeper:
         return entry
 
     def _kept(self, arrived: Arrived, lookup: Lookup) -> Entry | str:
-        coding = arrived.head.get("content-encoding")
+        coding = arrived.head.coding
         try:
             if coding:
                 plain = decoded(coding, arrived.body, self._max_decoded)

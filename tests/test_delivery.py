@@ -157,6 +157,20 @@ async def test_who_does_not_take_the_coding_reads_a_running_json_answer_without(
     assert header(got.head.headers, "content-encoding") == []
 
 
+@pytest.mark.parametrize("first", ["identity", "gzip"])
+async def test_codings_that_are_told_in_two_lines_are_undone_both(first: str) -> None:
+    """A middlebox that codes what comes adds a line of its own."""
+    once = gzip.compress(answers.dumps(answers.chat("hi")))
+    twice = once if first == "identity" else gzip.compress(once)
+    lines = (("content-encoding", first), GZIPPED)
+    stage = Stage(Answer((twice,), headers=(*JSON, *lines)))
+    got = await stage.ask()
+    await settle()
+
+    assert (await got.text(), header(got.head.headers, "content-encoding")) == ("hi", [])
+    assert await (await stage.ask()).text() == "hi"
+
+
 async def test_of_a_crowd_each_gets_the_same_answer_as_it_wants_it() -> None:
     door = asyncio.Event()
     stage = Stage(zipped(said("hi", door=door)))

@@ -41,6 +41,13 @@ class Head(msgspec.Struct, frozen=True):
                 return value
         return None
 
+    @property
+    def coding(self) -> str:
+        """The content codings, in the order in which they were applied; empty: none. Several
+        lines mean the same as one with commas (RFC 9110 §5.3)."""
+        given = [value for spelled, value in self.headers if spelled.lower() == "content-encoding"]
+        return ", ".join(given).lower()
+
 
 class Call(msgspec.Struct, frozen=True):
     """What is sent to an upstream node."""
