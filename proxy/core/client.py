@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from proxy.core import controls, tenant
+from proxy.core.headers import end_to_end
 
 if TYPE_CHECKING:
     from proxy.core.controls import Controls
@@ -34,7 +35,9 @@ class Client(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=256)  # most clients repeat theirs from request to request
 def sender(headers: Headers, rules: Rules) -> Client:
     """Whoever sent these headers. Raises: UnauthorizedError, ControlError."""
-    read = rules.read_headers
+    # What `Connection` names ends here, so no answer depends on it.
+    ends = rules.key_headers - {name.lower() for name, _ in end_to_end(headers)}
+    read = rules.read_headers - ends
     named = tuple(
         [(name, value) for spelled, value in headers if (name := spelled.lower()) in read]
     )

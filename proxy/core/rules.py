@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from proxy.config import Model, Rule
     from proxy.config import Tenant as Table
 
-READ: Final = frozenset({"accept-encoding", "content-type", "content-encoding", *CREDENTIALS})
-"""Headers that say who asks and how bodies are encoded."""
+READ: Final = frozenset(
+    {"accept-encoding", "connection", "content-type", "content-encoding", *CREDENTIALS}
+)
+"""Headers that say who asks, how bodies are encoded, and which others are not sent on."""
 
 
 class Served(msgspec.Struct, frozen=True):

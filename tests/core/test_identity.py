@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from proxy.core.canonical import INERT
 from proxy.core.message import Arrival
-from proxy.core.request import Lookup
-from tests.asking import K1, K2, RULES, arrival, bypass, chat, configured, lookup
+from proxy.core.receive import raw_key
+from proxy.core.request import Bypass, Lookup
+from tests.asking import K1, K2, RULES, arrival, bypass, chat, configured, intent, lookup
 
 DEPLOYED = "/openai/deployments/%s/chat/completions"
 PIXEL = "data:image/png;base64,QUJD"
@@ -221,6 +222,25 @@ def test_spellings_of_one_request(case: str) -> None:
 )
 def test_which_headers_count(header: tuple[str, str], counts: bool) -> None:
     assert together(arrival(chat(), header), arrival(chat())) != counts
+
+
+@pytest.mark.parametrize("named", ["anthropic-beta", "close, Anthropic-Beta"])
+def test_what_is_not_sent_on_does_not_count(named: str) -> None:
+    """Else who has a header end here stores an answer for those who have it sent on."""
+    beta = ("anthropic-beta", "tools-1")
+    ended = arrival(chat(), beta, ("connection", named))
+
+    assert together(ended, arrival(chat()))
+    assert not together(ended, arrival(chat(), beta))
+    assert raw_key(ended, RULES) != raw_key(arrival(chat(), beta), RULES)  # of a refusal too
+
+
+def test_a_wish_and_a_credential_count_though_they_end_here() -> None:
+    ends = ("connection", "cache-control, authorization")
+    asked = intent(arrival(chat(), ("cache-control", "no-store"), ends))
+
+    assert isinstance(asked, Bypass)
+    assert asked.request.tenant == lookup(arrival(chat())).request.tenant
 
 
 def test_the_order_of_repeated_headers_counts_and_of_others_does_not() -> None:
