@@ -31,13 +31,38 @@ def continued(key: str, old: Any, new: Any) -> Any:
     if new is None:
         return old
     if isinstance(new, str) and isinstance(old, str):
-        return (old or new) if key in _NAMES else old + new
+        return _joined(key, old, new)
+    if key == "content" and {type(old), type(new)} == {list, str}:
+        return _spoken(old, new)
     if isinstance(new, list) and (old is None or isinstance(old, list)):
         return _extended(old or [], new)
     if isinstance(new, dict) and isinstance(old, dict):
         merge(old, new)
         return old
     return new
+
+
+def _joined(key: str, old: str, new: str) -> str:
+    """Texts go on, and names stay. But a tool's name may come in pieces, which SDKs join."""
+    stays = key in _NAMES and (key != "name" or old == new)
+    return (old or new) if stays else old + new
+
+
+def _spoken(old: list[Any] | str, new: list[Any] | str) -> list[Any]:
+    """Parts and texts in one list, in order: Mistral's models think in parts, and then say a text
+    that is no part of a list as it comes."""
+    parts = old if isinstance(old, list) else _said(old)
+    if isinstance(new, list):
+        return parts + new
+    last = parts[-1] if parts else None
+    if not (isinstance(last, dict) and last.get("type") == "text"):
+        return parts + _said(new)
+    merge(last, {"text": new})
+    return parts
+
+
+def _said(text: str) -> list[Any]:
+    return [{"type": "text", "text": text}] if text else []
 
 
 def _extended(old: list[Any], new: list[Any]) -> list[Any]:

@@ -8,6 +8,8 @@ import pytest
 
 from proxy.core.render.delta import merge, update
 
+HM = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+
 
 @pytest.mark.parametrize(
     ("deltas", "whole"),
@@ -16,7 +18,17 @@ from proxy.core.render.delta import merge, update
         ([{"unheard_of": "a"}, {"unheard_of": "b"}], {"unheard_of": "ab"}),
         ([{"role": "assistant"}, {"role": "assistant"}], {"role": "assistant"}),
         ([{"id": ""}, {"id": "call_1"}, {"id": "call_1"}], {"id": "call_1"}),
+        ([{"name": "get_"}, {"name": "weather"}], {"name": "get_weather"}),
+        ([{"name": "f"}, {"name": "f"}, {"name": ""}], {"name": "f"}),
         ([{"content": None}, {"content": "a"}, {"content": None}], {"content": "a"}),
+        (
+            [{"content": ""}, {"content": [HM]}, {"content": "4"}, {"content": "2"}],
+            {"content": [HM, {"type": "text", "text": "42"}]},
+        ),
+        (
+            [{"content": "4"}, {"content": [HM]}, {"content": ""}],
+            {"content": [{"type": "text", "text": "4"}, HM]},
+        ),
         ([{"content": None}, {}], {"content": None}),
         ([{"n": 1, "b": True}, {"n": 2, "b": False}], {"n": 2, "b": False}),
         ([{"tokens": [1, 2]}, {"tokens": [3]}], {"tokens": [1, 2, 3]}),
