@@ -29,6 +29,10 @@ _PAUSE: Final = 1.0
 """After so many failures in a row, one attempt in so many seconds."""
 _DELETING: Final = 1.0
 """Seconds for a deletion that somebody waits for, as a purge does."""
+_STORING: Final = 5.0
+"""Seconds for a write, which no request waits for. But a flight does, and whoever asks meanwhile
+boards it: for ever, and whatever age its answer has, where a disk hangs or a frozen process holds
+the file's lock."""
 _SETTLE_EVERY: Final = 1.0
 _OWED: Final = 10_000
 """Deletions that are tried again until they were made."""
@@ -61,6 +65,7 @@ class Tier:
         shared: bool = False,
         outage: Outage | None = None,
         silent: Callable[[], bool] = bool,
+        storing: float = _STORING,
     ) -> None:
         """`peek`, `keep`: the store's `get` and `put` without a coroutine, if it has those;
         `get_all`, `put_all`: the same for several at once, if they take no time to speak of.
@@ -68,9 +73,9 @@ class Tier:
         `worthy`: it takes only such entries, and only once they are used again. `shared`: by all
         gateways, so that a purge has reached it whatever this one has heard. `outage`: whether
         trying has a point; None: after a few failures it is tried now and then only. `silent`:
-        whether somebody has just waited for it in vain: nobody looks a second time then."""
-        self.name = name
-        self.store = store
+        whether somebody has just waited for it in vain: nobody looks a second time then.
+        `storing`: seconds that a write may take, as far as anybody waits for it."""
+        self.name, self.store = name, store
         self.peek, self.keep = peek, keep
         self.get_all, self.put_all = get_all, put_all
         self._holds = holds
@@ -78,7 +83,7 @@ class Tier:
         self.worthy = worthy
         self.shared = shared
         self._silent = silent
-        self._timeout = timeout or None
+        self._timeout, self._storing = timeout or None, storing
         self._outage = outage or Outage(_FAILURES, _PAUSE)
         self.owed = Debts(_OWED)
         """What could not be deleted when it should have been."""
@@ -146,8 +151,9 @@ class Tier:
         if not self._outage.admits(clock.mono()):
             return [None] * len(stored)
         try:
-            kept = await self._put(stored, now)
-        except StoreError as error:
+            async with asyncio.timeout(self._storing):
+                kept = await self._put(stored, now)
+        except (StoreError, TimeoutError) as error:
             self._failed("put", error, clock, emit)
             return [None] * len(stored)
         self._worked(emit)

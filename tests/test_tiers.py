@@ -39,6 +39,14 @@ class StuckStore(FakeStore):
         return None
 
 
+class HungStore(FakeStore):
+    """A store whose disk hangs."""
+
+    async def put(self, stored: Stored, now: float) -> bool:
+        await asyncio.Event().wait()
+        return True
+
+
 class SlowStore(FakeStore):
     """A store whose answers are on their way for a while."""
 
@@ -55,10 +63,10 @@ class SlowStore(FakeStore):
 class House:
     """Some stores as tiers, and what happened."""
 
-    def __init__(self, *stores: Store, timeout: float = 0.0) -> None:
+    def __init__(self, *stores: Store, timeout: float = 0.0, storing: float = 5.0) -> None:
         self.events: list[Event] = []
-        names = ("memory", "disk", "redis")
-        tiers = [Tier(name, store, timeout) for name, store in zip(names, stores, strict=False)]
+        named = zip(("memory", "disk", "redis"), stores, strict=False)
+        tiers = [Tier(name, store, timeout, storing=storing) for name, store in named]
         self.backlog = Backlog(self.events.append)
         self.tiers = Tiers(tiers, FakeClock(NOW), self.events.append, self.backlog)
 
@@ -210,6 +218,16 @@ async def test_a_tier_that_takes_too_long_is_a_miss_and_told() -> None:
 
     assert await house.tiers.find(LOOKUP) is None
     assert TierFailed("memory", "get", "TimeoutError") in house.events
+
+
+async def test_a_write_that_hangs_is_not_waited_for_and_told() -> None:
+    """Else its flight never lands, and whoever asks is given that answer whatever its age."""
+    far = FakeStore()
+    house = House(HungStore(), far, storing=0.001)
+    await house.tiers.put(answer())
+
+    assert list(far.data) == [answer().key]
+    assert house.events == [TierFailed("memory", "put", "TimeoutError")]
 
 
 async def test_an_answer_is_stored_in_every_tier_whatever_becomes_of_one() -> None:
