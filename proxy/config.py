@@ -55,11 +55,11 @@ class Server(_Table, frozen=True):
     port: Port = 8080
     workers: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 1
     max_body_bytes: Size = Size(33554432)
-    """A larger body is passed through as a stream and never cached."""
     max_request_bytes: Size = Size(134217728)
     """A JSON request above this is refused with 413; uploads to other endpoints have no limit."""
     max_header_bytes: Size = Size(65536)
     keepalive_timeout: Duration = Duration(75)
+    body_timeout: Duration = Duration(300)
     drain_timeout: Duration = Duration(30)
     """How long running requests may go on after SIGTERM."""
     partition_key_env: str = ""

@@ -196,7 +196,8 @@ class Front:
             return Report(method, endpoint, request_id, clock, emit)
 
         body, request = settings.max_body_bytes, settings.max_request_bytes
-        limits = Limits(body=body, request=request, header=settings.max_header_bytes)
+        header, silence = settings.max_header_bytes, settings.body_timeout
+        limits = Limits(body=body, request=request, header=header, silence=silence)
         pipeline, entries = self._pipeline(), self._config.cache.memory.memo_entries
         noted = self.contexts.note
         lane = Lane(pipeline.recall.at_once, report, entries, noted)

@@ -193,6 +193,21 @@ async def test_bodies_above_the_cacheable_size_and_uploads_pass(
     assert upstream.calls == 3
 
 
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/files"])
+async def test_a_client_that_falls_silent_in_a_body_is_not_waited_for(
+    start: Start, upstream: Channel, path: str
+) -> None:
+    """It may be gone without a word. Its upload would hold a place at a node for hours."""
+    gateway = start({"server": {"body_timeout": 0.05}})
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {upstream.key}\r\n"
+    async with await Connection.to(gateway.port) as connection:
+        await connection.send(f"{head}Transfer-Encoding: chunked\r\n\r\n5\r\nab".encode())
+        got = await answer(connection)
+
+    assert (got.status, got.json()["error"]["code"]) == (408, "request_timeout")
+    await upstream.until(lambda: not upstream.open)
+
+
 @pytest.mark.parametrize(
     ("given", "sent"),
     [

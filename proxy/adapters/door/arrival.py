@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
 from aiohttp import HttpVersion11, web
@@ -9,6 +11,8 @@ from aiohttp import HttpVersion11, web
 from proxy.core.errors import RefusedError
 
 if TYPE_CHECKING:
+    from aiohttp import StreamReader
+
     from proxy.core.message import Headers
 
     RawHeaders: TypeAlias = tuple[tuple[bytes, bytes], ...]
@@ -17,13 +21,15 @@ if TYPE_CHECKING:
 class Limits:
     """Bytes. `body`: a larger one is streamed through and never cached. `request`: a larger
     JSON request is refused; other operations have no limit. `header`: of a line; `head`: of all
-    header lines together."""
+    header lines together. `silence`: seconds without a byte of a body that is not over; None:
+    however long."""
 
-    def __init__(self, *, body: int, request: int, header: int) -> None:
+    def __init__(self, *, body: int, request: int, header: int, silence: float) -> None:
         self.body = body
         self.request = request
         self.header = header
         self.head = 2 * header
+        self.silence = silence or None
 
 
 def target(request: web.BaseRequest) -> str:
@@ -84,25 +90,32 @@ def encourage(request: web.BaseRequest) -> None:
 
 
 class Upload:
-    """A body too large to be cached, on its way through."""
+    """A body that is not held, on its way through."""
 
-    def __init__(self, request: web.BaseRequest, first: bytes, limit: int) -> None:
-        self._content = request.content
+    def __init__(
+        self, content: StreamReader, limits: Limits, *, first: bytes = b"", most: float = inf
+    ) -> None:
+        """`first`: what was read of it. `most`: bytes that it may have."""
+        self._content = content
+        self._silence = limits.silence
         self._first = first
-        self._limit = limit
+        self._most = most
         self._passed = 0
         self.refused: RefusedError | None = None
-        """Set where it turned out to be larger than any request may be."""
+        """Set where it turned out to be what no request may be."""
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> bytes:
-        chunk, self._first = self._first or await self._content.readany(), b""
-        self._passed += len(chunk)
-        if self._passed > self._limit:
-            self.refused = too_large(self._limit)
-            raise self.refused
+        try:
+            chunk, self._first = self._first or await _piece(self._content, self._silence), b""
+            self._passed += len(chunk)
+            if self._passed > self._most:
+                raise too_large(int(self._most))
+        except RefusedError as error:
+            self.refused = error
+            raise
         if not chunk:
             raise StopAsyncIteration
         return chunk
@@ -113,21 +126,33 @@ async def read(request: web.BaseRequest, length: int, limits: Limits) -> bytes |
     to have. Raises: RefusedError."""
     if length > limits.request:
         raise too_large(limits.request)
-    parts: list[bytes] = []
-    held = 0
+    content, parts, held = request.content, list[bytes](), 0
     try:
-        while chunk := await request.content.readany():
-            if not parts and request.content.at_eof() and len(chunk) <= limits.body:
+        while chunk := await _piece(content, limits.silence):
+            if not parts and content.at_eof() and len(chunk) <= limits.body:
                 return chunk
             parts.append(chunk)
             held += len(chunk)
             if held > limits.request:
                 raise too_large(limits.request)
             if held > limits.body:
-                return Upload(request, b"".join(parts), limits.request)
+                return Upload(content, limits, first=b"".join(parts), most=limits.request)
     except web.RequestPayloadError as error:
         raise RefusedError(400, "the body is not valid HTTP", code="invalid_body") from error
     return b"".join(parts)
+
+
+async def _piece(content: StreamReader, silence: float | None) -> bytes:
+    """What is here of a body, or comes within so many seconds; empty: it is over. Raises:
+    RefusedError: a client that says no more holds a place at a node, or what it has sent."""
+    if (chunk := content.read_nowait()) or content.at_eof():
+        return chunk
+    try:
+        async with asyncio.timeout(silence):
+            return await content.readany()
+    except TimeoutError as error:
+        told = "the rest of the request did not come in time"
+        raise RefusedError(408, told, code="request_timeout") from error
 
 
 def too_large(limit: int) -> RefusedError:

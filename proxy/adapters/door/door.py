@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from proxy.adapters.door.arrival import encourage, opening, read, target
+from proxy.adapters.door.arrival import Upload, encourage, opening, read, target
 from proxy.adapters.door.connection import Connection, Server, place
 from proxy.adapters.door.lane import Known
 from proxy.adapters.door.reply import send
@@ -136,22 +136,22 @@ class Door:
             encourage(request)
         path, _, query = given.partition("?")
         headers = told.headers
+        body: bytes | Upload | None = None
         if endpoint is None:
-            stream = request.content.iter_any() if request.body_exists else None
-            return await self._passing.forward(
-                Call(request.method, path, query, headers, stream), report
-            )
-        body = await read(request, told.length, self._limits)
-        if isinstance(body, bytes):
+            pass_on = self._passing.forward
+            if request.body_exists:
+                body = Upload(request.content, self._limits)
+        else:
+            pass_on, body = self._passing.unread, await read(request, told.length, self._limits)
+        if isinstance(body, bytes) and endpoint is not None:
             report.arrived = len(body)
             arrival = Arrival(request.method, path, query, headers, body, report.request_id)
             self._noted(report, arrival)
             return await self._served(arrival, endpoint, report)
-        call = Call(request.method, path, query, headers, body)
         try:
-            return await self._passing.unread(call, report)
+            return await pass_on(Call(request.method, path, query, headers, body), report)
         except RefusedError as error:
-            raise body.refused or error from None
+            raise (body.refused if isinstance(body, Upload) else None) or error from None
 
     async def _served(self, arrival: Arrival, endpoint: Endpoint, report: Report) -> Response:
         try:
