@@ -16,6 +16,7 @@ from proxy.core.status import Status
 from proxy.response import Report
 from tests import client
 from tests.fakes import FakeClock
+from tests.owner import eventually
 from tests.test_lane import LOOKUP
 
 if TYPE_CHECKING:
@@ -178,3 +179,40 @@ async def test_a_server_that_ends_reads_what_it_had_put_off(chunked: bool) -> No
         await ending
 
     assert (got.status, got.body) == (200, text)
+
+
+HUGE: Final = 1 << 25
+"""Bytes that no socket takes at once."""
+
+
+@asynccontextmanager
+async def giving(silence: float) -> AsyncIterator[tuple[Server, asyncio.StreamReader]]:
+    """A client of a server that gives it a huge answer."""
+
+    async def handle(_: web.BaseRequest) -> web.Response:
+        return web.Response(body=bytes(HUGE))
+
+    serve = Server(handle, Desk().lane, silence=silence, access_log=None)
+    server = await asyncio.get_running_loop().create_server(serve, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(asked("something"))
+        yield serve, reader
+        writer.transport.abort()
+    await serve.shutdown(1)
+
+
+async def test_who_takes_nothing_of_an_answer_is_given_up() -> None:
+    """It may be gone without a word, and what it was given hold a place at a node."""
+    async with giving(silence=0.02) as (serve, _):
+        await eventually(lambda: bool(serve.connections))
+        await eventually(lambda: not serve.connections)
+
+
+async def test_who_takes_a_little_now_and_then_is_given_all() -> None:
+    async with giving(silence=0.25) as (_, reader):
+        await reader.readuntil(b"\r\n\r\n")
+        for _ in range(32):
+            await reader.readexactly(HUGE // 32)
+            await asyncio.sleep(0.015)

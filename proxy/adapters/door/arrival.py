@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Limits:
     """Bytes. `body`: a larger one is streamed through and never cached. `request`: a larger
     JSON request is refused; other operations have no limit. `header`: of a line; `head`: of all
-    header lines together. `silence`: seconds without a byte of a body that is not over; None:
-    however long."""
+    header lines together. `silence`: seconds without a byte of a body that is not over, whichever
+    way it goes; None: however long."""
 
     def __init__(self, *, body: int, request: int, header: int, silence: float) -> None:
         self.body = body

@@ -15,6 +15,7 @@ from proxy.adapters.door.lane import due
 from proxy.core.errors import RefusedError, answer
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Awaitable, Callable
     from typing import TypeAlias
 
@@ -26,9 +27,12 @@ if TYPE_CHECKING:
 class Server(web.Server):
     """aiohttp's server with our words for what is not HTTP, and a lane beside its parser."""
 
-    def __init__(self, handler: Handler, lane: Lane, **kwargs: Any) -> None:
+    def __init__(
+        self, handler: Handler, lane: Lane, *, silence: float = 0.0, **kwargs: Any
+    ) -> None:
+        """`silence`: seconds in which a client may take nothing of its answer; 0: any."""
         super().__init__(handler, **kwargs)
-        self.lane = lane
+        self.lane, self.silence = lane, silence
 
     def __call__(self) -> RequestHandler:
         return Connection(self, loop=self._loop, **self._kwargs)
@@ -37,11 +41,23 @@ class Server(web.Server):
 class Connection(RequestHandler):
     """One client's connection."""
 
-    __slots__ = ("_apart", "_due", "_lane", "_left", "_open", "_pieces", "given")
+    __slots__ = (
+        "_apart",
+        "_due",
+        "_lane",
+        "_left",
+        "_open",
+        "_pieces",
+        "_silence",
+        "_stall",
+        "given",
+    )
 
     def __init__(self, manager: Server, **kwargs: Any) -> None:
         super().__init__(manager, **kwargs)
-        self._lane = manager.lane
+        self._lane, self._silence = manager.lane, manager.silence
+        self._stall: asyncio.TimerHandle | None = None
+        """Runs while the client is behind with reading."""
         self._apart = True
         """Whether each request so far came whole and alone: none can reach into the next."""
         self._open = 0
@@ -112,6 +128,32 @@ class Connection(RequestHandler):
         # aiohttp has its parser look again after every read, for what only a pause can hold back.
         if self._reading_paused or self._buffer_paused:
             super().resume_reading(resume_parser)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._look(0)
+
+    def _look(self, before: int) -> None:
+        """Whether the client has taken anything since so many bytes waited for it; 0: the first
+        look. Else it may be gone without a word, and its answer keep a place at a node."""
+        waiting = 0 if self.transport is None else self.transport.get_write_buffer_size()
+        if before and self.transport is not None and waiting >= before:
+            self.transport.abort()
+        elif self._silence and waiting:
+            self._stall = self._loop.call_later(self._silence, self._look, waiting)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._calm()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        super().connection_lost(exc)
+        self._calm()
+
+    def _calm(self) -> None:
+        if self._stall is not None:
+            self._stall.cancel()
+            self._stall = None
 
     def _stay(self) -> None:
         """aiohttp does not see that the connection is used, and would end it as idle."""

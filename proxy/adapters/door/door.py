@@ -63,6 +63,7 @@ class Door:
         return Server(
             self.handle,
             self._lane,
+            silence=self._limits.silence or 0.0,
             # A client that leaves ends its handler, and with it what only it was waiting for.
             handler_cancellation=True,
             access_log=None,
