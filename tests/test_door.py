@@ -230,6 +230,22 @@ class Whole(Door):
         return await send(request, report.respond(head, text, Status("ERROR")))
 
 
+@pytest.mark.parametrize("kind", [Door, Whole])
+async def test_a_server_on_its_way_out_says_that_the_connection_ends(kind: type[Door]) -> None:
+    """Else a client sends its next request on it, which is lost."""
+
+    class Leaving(kind):  # type: ignore[misc,valid-type]  # one of two
+        async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+            request.protocol.close()
+            return await super().handle(request)  # type: ignore[no-any-return]  # as above
+
+    async with Leaving(ok(b"one")).open() as own:
+        await own.send(GET)
+        got = await client.answer(own)
+
+        assert (got.get("connection"), got.body, await own.raw()) == ("close", b"one", b"")
+
+
 async def test_whole_bodies_are_sent_where_there_may_be_one() -> None:
     """What else would come would be taken for the next response."""
     door = Whole(ok(b"one"), ok(b"two", status=304), ok(status=204), ok(b"four"))

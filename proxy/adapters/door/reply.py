@@ -45,13 +45,13 @@ _CLOSING: Final = _Sent(keep_alive=False)
 async def send(request: web.BaseRequest, response: Response) -> web.StreamResponse:
     """Bring a response to its client, close its body and end its report."""
     body, sent, complete = response.body, 0, False
-    writer, stays, transport = request.writer, request.keep_alive, request.transport
+    writer, stays, transport = request.writer, _stays(request), request.transport
     try:
         if isinstance(body, bytes):
-            await writer.write(_whole(request, response, body))
+            await writer.write(_whole(request, response, body, keep=stays))
             sent = len(body)
         else:
-            stays = _open(request, response)
+            stays = _open(request, response, stays=stays)
             async for chunk in body:
                 await writer.write(chunk)
                 sent += len(chunk)
@@ -74,12 +74,18 @@ async def send(request: web.BaseRequest, response: Response) -> web.StreamRespon
     return _KEPT if stays else _CLOSING
 
 
-def _open(request: web.BaseRequest, response: Response) -> bool:
+def _stays(request: web.BaseRequest) -> bool:
+    """Whether the connection does. A server on its way out says so: what a client asked on it
+    afterwards would be lost."""
+    return request.keep_alive and not request.protocol._close
+
+
+def _open(request: web.BaseRequest, response: Response, *, stays: bool) -> bool:
     """Send the head of a response that arrives in pieces: with the first piece, or in this turn of
     the loop if there is none yet. The body follows, in chunks if its length is not in the head.
     Whether the connection stays."""
     head, writer = response.head, cast("StreamWriter", request.writer)
-    new, stays = request.version >= HttpVersion11, request.keep_alive
+    new = request.version >= HttpVersion11
     # First of all: a header that cannot be sent must leave the writer as an error of ours needs it.
     spelled, length, framing = _spelled(head.headers), head.get("content-length") or "", ""
     if _bodiless(request, head.status):
@@ -126,14 +132,14 @@ def _own(response: Response) -> str:
     return f"{_repeated(response.head.headers)}{response.lines}date: {date}\r\n"
 
 
-def _whole(request: web.BaseRequest, response: Response, body: bytes) -> bytes:
+def _whole(request: web.BaseRequest, response: Response, body: bytes, *, keep: bool) -> bytes:
     """Head and body, to leave in one write. The head states no length."""
     head, new = response.head, request.version >= HttpVersion11
     lines = _own(response) if response.own else f"{_spelled(head.headers)}{response.lines}"
     if _bodiless(request, head.status):
-        return _start(head, lines, new=new, keep=request.keep_alive)
+        return _start(head, lines, new=new, keep=keep)
     lines = f"{lines}content-length: {len(body)}\r\n"
-    return _start(head, lines, new=new, keep=request.keep_alive) + body
+    return _start(head, lines, new=new, keep=keep) + body
 
 
 def _start(head: Head, lines: str, *, new: bool, keep: bool) -> bytes:
