@@ -151,8 +151,7 @@ class Tier:
         if not self._outage.admits(clock.mono()):
             return [None] * len(stored)
         try:
-            async with asyncio.timeout(self._storing):
-                kept = await self._put(stored, now)
+            kept = await self._put(stored, now)
         except (StoreError, TimeoutError) as error:
             self._failed("put", error, clock, emit)
             return [None] * len(stored)
@@ -168,11 +167,12 @@ class Tier:
         # A task for each would take longer than all the rest of storing them.
         if self.keep is not None:
             return [self.keep(one, now) for one in stored]
-        if self.put_all is not None:
-            return await self.put_all(stored, now)
-        if len(stored) == 1:
-            return [await self.store.put(stored[0], now)]
-        return await asyncio.gather(*(self.store.put(one, now) for one in stored))
+        async with asyncio.timeout(self._storing):
+            if self.put_all is not None:
+                return await self.put_all(stored, now)
+            if len(stored) == 1:
+                return [await self.store.put(stored[0], now)]
+            return await asyncio.gather(*(self.store.put(one, now) for one in stored))
 
     async def delete(
         self, key: Key, clock: Clock, emit: Emit, *, before: float | None = None
