@@ -72,6 +72,12 @@ def unread(error: OSError | UnicodeDecodeError) -> str:
     return error.strerror or type(error).__name__
 
 
+def lacking(extra: str) -> str:
+    """What to tell of a setting that needs a package which is not installed."""
+    clone = f".venv/bin/pip install -c constraints.txt -e '.[{extra}]'"
+    return f"it needs the extra `{extra}`: pip install 'hotprefix[{extra}]', in a clone {clone}"
+
+
 def one_of(allowed: Iterable[str], given: str) -> str:
     """What to tell of a choice that there is not."""
     names = sorted(allowed)

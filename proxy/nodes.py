@@ -14,6 +14,7 @@ from proxy.config import ConfigError
 from proxy.core.limiter import Limiter
 from proxy.environment import credential
 from proxy.fleet import Fleet
+from proxy.mistake import lacking
 from proxy.node import Node
 from proxy.router import Router
 from proxy.watch import Watch
@@ -32,9 +33,7 @@ def listening(config: Config) -> None:
     """Whether engines' events can be listened to, where that is set. Raises: ConfigError."""
     for i, table in enumerate(config.upstream):
         if table.events and importlib.util.find_spec("zmq") is None:
-            what = "it needs the extra `events`: pip install 'hotprefix[events]', in a clone "
-            what += ".venv/bin/pip install -c constraints.txt -e '.[events]'"
-            raise ConfigError(f"{what} - at `upstream[{i}].events`")
+            raise ConfigError(f"{lacking('events')} - at `upstream[{i}].events`")
 
 
 class Nodes:

@@ -130,3 +130,15 @@ def test_each_admin_route_is_in_the_manual() -> None:
 def test_a_deliberate_breakage_finds_the_line_that_it_breaks(breakage: dict[str, Any]) -> None:
     """Else nobody tries any more whether a test would notice."""
     assert (ROOT / breakage["file"]).read_text(encoding="utf-8").count(breakage["old"]) == 1
+
+
+def test_an_extra_that_a_message_names_is_one() -> None:
+    sources = [*ROOT.glob("proxy/**/*.py"), *ROOT.glob("semantic/**/*.py")]
+    text = "".join(source.read_text(encoding="utf-8") for source in sources)
+    named = set(re.findall(r"lacking\('(\w+)'\)|'hotprefix\[(\w+)\]'", text))
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+
+    assert {"kms", "calendars", "events", "plot"} <= {one or other for one, other in named}
+    assert {one or other for one, other in named} <= set(extras)

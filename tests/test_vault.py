@@ -289,6 +289,12 @@ def test_a_key_in_kms_is_not_asked_for_when_the_settings_are_read() -> None:
     assert one.id == sealing.named("alias/ours")
 
 
+def test_a_driver_that_is_missing_is_named_with_what_installs_it() -> None:
+    settings = Encryption(key="env:KEK", old_keys=("aws-kms:alias/ours",))
+    with pytest.raises(ConfigError, match=r"pip install 'hotprefix\[kms\]'.*old_keys\[0\]"):
+        wrappers(settings, {"KEK": "ab" * 32}, lambda: False)
+
+
 @pytest.mark.parametrize(
     ("key", "old", "message"),
     [

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from proxy.config import ConfigError
+from proxy.mistake import lacking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,7 +33,6 @@ _MOST: Final = 500
 """Closes of one exchange: more than those of the days that are asked for."""
 _TIMEOUT: Final = 60.0
 """Seconds; all calendars there are take ten."""
-_EXTRA: Final = "pip install exchange_calendars 'pandas<3.1'"
 
 
 class Calendars:
@@ -75,7 +75,7 @@ def closings(named: Mapping[str, str], now: float) -> dict[str, tuple[float, ...
     said = _asked(str(now), *named)
     if said.get("missing"):
         where = next(iter(named.values()))
-        raise ConfigError(f"calendars need `{_EXTRA}` - at `{where}`")
+        raise ConfigError(f"{lacking('calendars')} - at `{where}`")
     for name in said.get("unknown", ()):
         raise ConfigError(f"no exchange has the calendar {name!r} - at `{named[name]}`")
     return {name: tuple(closes) for name, closes in said["closings"].items()}

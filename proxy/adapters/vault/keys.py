@@ -9,17 +9,20 @@ from proxy.adapters.vault import kms
 from proxy.adapters.vault.wrapper import Local
 from proxy.config import ConfigError, UnsetError
 from proxy.core import sealing
+from proxy.mistake import lacking
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from proxy.adapters.vault.wrapper import Wrapper
     from proxy.config import Encryption
 
 
-def wrappers(settings: Encryption, environ: Mapping[str, str]) -> tuple[Wrapper, ...]:
+def wrappers(
+    settings: Encryption, environ: Mapping[str, str], kms_there: Callable[[], bool] = kms.installed
+) -> tuple[Wrapper, ...]:
     """The key that seals first, then those that older values may be opened with; none: nothing is
-    to be sealed. Nobody is asked for anything yet.
+    to be sealed. Nobody is asked for anything yet. `kms_there`: whether the driver of KMS is.
 
     Raises: ConfigError.
     """
@@ -30,7 +33,16 @@ def wrappers(settings: Encryption, environ: Mapping[str, str]) -> tuple[Wrapper,
             )
         return ()
     old = [(name, f"old_keys[{i}]") for i, name in enumerate(settings.old_keys)]
+    if not kms_there():
+        _without_kms([(settings.key, "key"), *old])
     return tuple(_wrapper(name, environ, where) for name, where in [(settings.key, "key"), *old])
+
+
+def _without_kms(named: Sequence[tuple[str, str]]) -> None:
+    """Where its driver is not installed. Raises: ConfigError."""
+    for name, where in named:
+        if name.startswith("aws-kms:"):
+            raise ConfigError(f"{lacking('kms')} - at `cache.encryption.{where}`")
 
 
 def _wrapper(name: str, environ: Mapping[str, str], where: str) -> Wrapper:
@@ -40,8 +52,6 @@ def _wrapper(name: str, environ: Mapping[str, str], where: str) -> Wrapper:
     if kind not in ("env", "file", "aws-kms") or not rest:
         raise ConfigError(f"expected env:NAME, file:PATH or aws-kms:KEY, not the key itself - {at}")
     if kind == "aws-kms":
-        if not kms.installed():
-            raise ConfigError(f"aws-kms needs `pip install boto3` - {at}")
         return kms.Kms(rest)
     text = _from_file(rest, at) if kind == "file" else _from_environment(rest, environ, setting)
     master = sealing.material(text)
