@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -147,20 +148,24 @@ def _row(least: float, hits: list[Sample], samples: list[Sample]) -> Row:
     )
 
 
-def plot(table: Table, path: Path) -> None:
-    """Draw hit rate, error and its bound over the threshold, as a PNG.
+def drawable() -> None:
+    """Whether `plot` can draw: to be asked before all the work that there is to draw of.
 
     Raises:
         PlotError: matplotlib is not installed.
     """
-    try:
-        # Heavy, and only of the extra: nobody else has to have it.
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
+    if find_spec("matplotlib") is None:
         said = "to draw, install the extra: pip install 'hotprefix[plot]'"
         clone = ".venv/bin/pip install -c constraints.txt -e '.[plot]'"
-        raise PlotError(f"{said}, in a clone {clone}") from error
+        raise PlotError(f"{said}, in a clone {clone}")
+
+
+def plot(table: Table, path: Path) -> None:
+    """Draw hit rate, error and its bound over the threshold, as a PNG; only what is `drawable`."""
+    # Heavy, and only of the extra: nobody else has to have it.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(8, 5), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()

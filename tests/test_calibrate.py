@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +40,22 @@ def test_pairs_are_counted_as_the_tier_would_serve_them(
     assert canonical[:4] == ["canonical", "2", "100.0%", "0"]
     assert "4 pairs, 2 of them refused by a guard" in lines
     assert image.read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_the_extra_that_draws_it_is_named_before_anything_else(tmp_path: Path) -> None:
+    """In a process of its own, in which matplotlib cannot be imported."""
+    path = written(tmp_path / "pairs.jsonl", PAIRS)
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from proxy.__main__ import main\n"
+        f"sys.exit(main(['calibrate', {path!r}, '--plot', 'never.png']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=15
+    )
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "pip install 'hotprefix[plot]'" in done.stderr
 
 
 def test_a_log_is_read_for_its_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

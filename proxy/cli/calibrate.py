@@ -45,10 +45,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the table; 1 where the file cannot be read or the embedder does not work."""
     # Heavy, and no other command's.
-    from semantic.calibrate import LineError, PlotError, calibrate, plot
+    from semantic.calibrate import LineError, PlotError, calibrate, drawable, plot
     from semantic.embed.port import EmbedderError
 
     try:
+        if args.plot is not None:
+            drawable()
         settings = _settings(args)
         with _read(args.file) as lines, _scoring(settings) as score:
             budget = settings.max_error_rate

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -153,20 +151,3 @@ def test_it_is_drawn(tmp_path: Path) -> None:
     plot(table(lines(("0.95", True, 400), ("0.85", False, 9))), tmp_path / "table.png")
 
     assert (tmp_path / "table.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_without_the_extra_the_error_names_it() -> None:
-    """In a process of its own, in which matplotlib cannot be imported."""
-    code = (
-        "import sys; sys.modules['matplotlib'] = None\n"
-        "from pathlib import Path\n"
-        "from semantic.calibrate import PlotError, calibrate, plot\n"
-        "table = calibrate([], score=None, budget=0.01)\n"
-        "try: plot(table, Path('never.png'))\n"
-        "except PlotError as error: print(error)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=15
-    )
-
-    assert "hotprefix[plot]" in done.stdout
