@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
@@ -19,8 +20,25 @@ if TYPE_CHECKING:
 def locate(flag: Path | None, environment: Mapping[str, str]) -> Config:
     """The settings of the file a command was given, else of the one that `HOTPREFIX_CONFIG` names,
     else the defaults. Raises ConfigError."""
-    name = flag or environment.get("HOTPREFIX_CONFIG")
+    name = _file(flag, environment)
     return load(Path(name)) if name else Config()
+
+
+@contextmanager
+def located(flag: Path | None, environment: Mapping[str, str]) -> Iterator[Config]:
+    """The same; what is found to be wrong with them while they are used is told with the file's
+    name too. Raises ConfigError."""
+    config, name = locate(flag, environment), _file(flag, environment)
+    try:
+        yield config
+    except ConfigError as error:
+        if not name:
+            raise
+        raise ConfigError(f"{name}: {error}") from error
+
+
+def _file(flag: Path | None, environment: Mapping[str, str]) -> Path | str | None:
+    return flag or environment.get("HOTPREFIX_CONFIG")
 
 
 def disk_path(config: Config, environment: Mapping[str, str]) -> Path | None:

@@ -60,6 +60,7 @@ def test_an_exchange_that_does_not_exist_is_one_line_and_no_good(
 
     said = capsys.readouterr()
     assert said.out == ""
+    assert said.err.startswith(f"hotprefix: {path}: ")
     assert said.err.endswith("'NOPE' - at `cache.calendars[1]`\n")
 
 
@@ -71,7 +72,36 @@ def test_a_schedule_without_its_file_is_no_good(
     path.write_text(f'[warming]\nmode = "on"\n{table}')
 
     assert command("check", str(path)) == 2
-    assert "none.jsonl" in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith(f"hotprefix: {path}: none.jsonl: ")
+
+
+UNUSABLE = (
+    "[cache.encryption]\nkey = 'vault:x'",
+    "[[upstream]]\nname = 'a'\nurl = 'http://a'\nprovider = 'nobody'",
+    "[cache.redis]\nurl = 'http://a'",
+    "[cache.objects]\nurl = 'ftp://a'",
+    "[warming]\ntimezone = 'Nowhere'",
+    "[[tenant]]\nname = 'a'\nkey_env = 'NOT_SET_HERE'",
+)
+
+
+@pytest.mark.parametrize("text", UNUSABLE)
+def test_what_cannot_be_served_with_is_told_with_the_files_name(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However the file was named; `calibrate` and `explain` read it in the same way."""
+    path = tmp_path / "a.toml"
+    node = "" if "[[upstream]]" in text else "[[upstream]]\nname = 'a'\nurl = 'http://a'\n"
+    path.write_text(node + text)
+
+    assert command("serve", "--config", str(path)) == 2
+    by_flag = capsys.readouterr().err
+    monkeypatch.setenv("HOTPREFIX_CONFIG", str(path))
+    assert command("serve") == 2
+
+    assert by_flag == capsys.readouterr().err
+    assert by_flag.startswith(f"hotprefix: {path}: ")
+    assert by_flag.count(str(path)) == 1
 
 
 def test_lengths_of_time_and_sizes_are_printed_in_units() -> None:

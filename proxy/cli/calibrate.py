@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from proxy.comparing import compared
-from proxy.environment import locate
+from proxy.environment import located
 from proxy.mistake import unread
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _settings(args: argparse.Namespace) -> Settings:
     """Raises: ConfigError."""
-    settings = compared(locate(args.config, os.environ), os.environ)
+    with located(args.config, os.environ) as config:
+        settings = compared(config, os.environ)
     given = {"profile": args.profile, "embedder": args.embedder}
     return msgspec.structs.replace(settings, **{k: v for k, v in given.items() if v})
 

@@ -15,9 +15,9 @@ import msgspec
 from proxy.adapters.calendars import closings
 from proxy.adapters.clock import SystemClock
 from proxy.adapters.redis.url import masked
-from proxy.config import Config, ConfigError, UnsetError, load
+from proxy.config import Config, ConfigError, UnsetError
 from proxy.core.rules import exchanges
-from proxy.environment import unset, variable_in
+from proxy.environment import located, unset, variable_in
 from proxy.quantity import Duration, Size
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ def run(args: argparse.Namespace) -> int:
     """Print the effective settings as TOML. 2 and one line on standard error for a bad file; 1 and
     a line for each variable that it names and this environment lacks: `serve` would end there."""
     try:
-        config = load(args.file)
-        _tried(config, os.environ)
-        closings(exchanges(config), SystemClock.now())
+        with located(args.file, os.environ) as config:
+            _tried(config, os.environ)
+            closings(exchanges(config), SystemClock.now())
     except ConfigError as error:
         print(f"hotprefix: {error}", file=sys.stderr)
         return 2

@@ -17,7 +17,7 @@ from proxy.core.message import Arrival
 from proxy.core.request import Lookup
 from proxy.core.rules import rules
 from proxy.core.tenant import ForbiddenModelError, UnauthorizedError
-from proxy.environment import locate
+from proxy.environment import located
 
 if TYPE_CHECKING:
     import argparse
@@ -58,7 +58,8 @@ def run(args: argparse.Namespace) -> int:
         print("hotprefix: standard input can be read only once", file=sys.stderr)
         return 2
     try:
-        made = rules(locate(args.config, os.environ), os.environ)
+        with located(args.config, os.environ) as config:
+            made = rules(config, os.environ)
         given = [_given(_read(file), Endpoint(args.endpoint)) for file in files]
         found = [explain(one.arrival, one.endpoint, made) for one in given]
     except ConfigError as error:

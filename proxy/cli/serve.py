@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from proxy.config import Config, ConfigError, Disk, Objects, Redis, Upstream
-from proxy.environment import locate
+from proxy.environment import located
 
 if TYPE_CHECKING:
     import argparse
@@ -37,8 +37,8 @@ def run(args: argparse.Namespace) -> int:
     from proxy.app import serve
 
     try:
-        config = locate(args.config, os.environ)
         with ExitStack() as stack:
+            config = stack.enter_context(located(args.config, os.environ))
             demo = args.demo or not config.upstream
             if demo:
                 url = stack.enter_context(_demo())
