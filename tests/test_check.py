@@ -75,6 +75,22 @@ def test_a_schedule_without_its_file_is_no_good(
     assert capsys.readouterr().err.startswith(f"hotprefix: {path}: none.jsonl: ")
 
 
+def test_a_folder_that_cannot_be_written_is_told_and_the_settings_are_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is no bad file: `serve` goes on without the tier."""
+    path = tmp_path / "a.toml"
+    path.write_text(f"[cache.disk]\npath = '{path}/cache'")
+
+    assert command("check", str(path)) == 1
+    said = capsys.readouterr()
+    assert "[server]" in said.out
+    assert said.err == (
+        f"hotprefix: {path}: cannot write {path}/cache: {path} is no folder"
+        " - at `cache.disk.path`\n"
+    )
+
+
 UNUSABLE = (
     "[cache.encryption]\nkey = 'vault:x'",
     "[[upstream]]\nname = 'a'\nurl = 'http://a'\nprovider = 'nobody'",
