@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from proxy.core.tally import Tally
 
 Tree: TypeAlias = "dict[str, float | Tree]"
 
 _FROM_CACHE = ("hit", "stale")
+_BY_MEANING = ("canonical", "semantic")
+_MEANING = "semantic"
+"""What can be compared, as the tiers' metrics name it; it keeps no answers."""
 _LOOKED_UP = (*_FROM_CACHE, "miss", "collapsed")
 
 
@@ -25,6 +30,7 @@ def summary(tally: Tally) -> Tree:
         "hit_ratio": round(hits / looked_up, 4) if looked_up else 0.0,
         "kinds": {kind: number for kind, number in kinds.items() if kind},
         "tiers": _tiers(tally),
+        **_meaning(tally, kinds),
         "flights": {
             "running": _level(tally, "singleflight_flights"),
             "waiting": _level(tally, "singleflight_waiters"),
@@ -46,9 +52,6 @@ def _tiers(tally: Tally) -> Tree:
     size = _levels(tally, "cache_bytes")
     entries = _levels(tally, "cache_entries")
     errors = _by(tally, "tier_errors_total", 0)
-    for sizes, family in ((size, "semantic_bytes"), (entries, "semantic_entries")):
-        if family in tally.shared:
-            sizes["semantic"] = sum(tally.shared[family].values())
     return {
         tier: {
             "served": served.get(tier, 0.0),
@@ -56,7 +59,23 @@ def _tiers(tally: Tally) -> Tree:
             "entries": entries.get(tier, 0.0),
             "errors": errors.get(tier, 0.0),
         }
-        for tier in sorted({*served, *size, *entries, *errors} - {""})
+        for tier in sorted({*served, *size, *entries, *errors} - {"", _MEANING})
+    }
+
+
+def _meaning(tally: Tally, kinds: Mapping[str, float]) -> Tree:
+    """The hits by meaning, and what can be compared. The answers themselves come from the tiers,
+    and count as served there."""
+    errors = _by(tally, "tier_errors_total", 0).get(_MEANING, 0.0)
+    if "semantic_entries" not in tally.shared and not errors:
+        return {}
+    return {
+        _MEANING: {
+            "hits": sum(kinds.get(kind, 0.0) for kind in _BY_MEANING),
+            "bytes": sum(tally.shared.get("semantic_bytes", {}).values()),
+            "entries": sum(tally.shared.get("semantic_entries", {}).values()),
+            "errors": errors,
+        }
     }
 
 

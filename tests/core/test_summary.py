@@ -55,14 +55,26 @@ def test_a_tier_is_there_however_it_became_known() -> None:
     assert at(numbers, "tiers", "disk") == {"served": 1, "bytes": 0, "entries": 9, "errors": 3}
 
 
-def test_questions_that_can_be_compared_are_told_as_a_tiers_entries() -> None:
+def test_hits_by_meaning_are_served_by_tiers_and_told_apart() -> None:
     numbers = tally()
+    for kind in ("canonical", "semantic"):
+        labels = ("chat/completions", "200", "hit", kind, "memory")
+        numbers.count("requests_total", labels, 4)
+    numbers.count("tier_errors_total", ("semantic", "search"), 2)
     numbers.level("semantic_bytes", (), 23812, shared=True)
     numbers.level("semantic_entries", (), 13, shared=True)
 
-    semantic = at(summary(numbers), "tiers", "semantic")
+    found = summary(numbers)
 
-    assert semantic == {"served": 0, "bytes": 23812, "entries": 13, "errors": 0}
+    assert found["semantic"] == {"hits": 8, "bytes": 23812, "entries": 13, "errors": 2}
+    assert at(found, "tiers", "memory", "served") == 13
+    tiers = found["tiers"]
+    assert isinstance(tiers, dict)
+    assert set(tiers) == {"memory", "disk"}
+
+
+def test_where_nothing_is_compared_nothing_is_told_of_it() -> None:
+    assert "semantic" not in summary(tally())
 
 
 def test_before_the_first_request_nothing_is_divided() -> None:
