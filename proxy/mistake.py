@@ -78,6 +78,13 @@ def lacking(extra: str) -> str:
     return f"it needs the extra `{extra}`: pip install 'hotprefix[{extra}]', in a clone {clone}"
 
 
+def nearest(name: str, known: Sequence[str]) -> str:
+    """Which of them was meant; empty: none is like it."""
+    # Two letters that changed places cost difflib more than one that is missing does.
+    turned = [one for one in known if sorted(one) == sorted(name)]
+    return next(iter(turned or get_close_matches(name, known, 1)), "")
+
+
 def one_of(allowed: Iterable[str], given: str) -> str:
     """What to tell of a choice that there is not."""
     names = sorted(allowed)
@@ -106,7 +113,7 @@ def shown(value: object) -> str:
 
 def _unknown(name: str, path: str, kind: kinds.StructType, table: type) -> str:
     known = [field.encode_name for field in kind.fields]
-    if near := _near(name.lower().replace("-", "_"), known):
+    if near := nearest(name.lower().replace("-", "_"), known):
         return f"no such setting{_meant(f'`{_below(path, near)}`')}"
     if elsewhere := [
         where for where in _places(kinds.type_info(table), "") if _last(where) == name
@@ -209,14 +216,8 @@ def _last(path: str) -> str:
     return path.rpartition(".")[2]
 
 
-def _near(name: str, known: Sequence[str]) -> str:
-    # Two letters that changed places cost difflib more than one that is missing does.
-    turned = [one for one in known if sorted(one) == sorted(name)]
-    return next(iter(turned or get_close_matches(name, known, 1)), "")
-
-
 def _meant_of(names: Sequence[str], given: str) -> str:
-    near = _near(given.lower(), names)
+    near = nearest(given.lower(), names)
     return _meant(json.dumps(near)) if near else ""
 
 

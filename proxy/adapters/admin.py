@@ -6,15 +6,15 @@ import hmac
 import ipaddress
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import orjson
 from aiohttp import web
 from multidict import CIMultiDict
 
-from proxy.core.entry import Key
 from proxy.core.errors import RefusedError, answer
+from proxy.core.orders import Feedback, Warm, order, to_forget
 from proxy.core.recorded import RecordError, recorded
 from proxy.ports import StoreError
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from aiohttp.typedefs import Handler, Middleware
 
+    from proxy.core.entry import Key
     from proxy.core.message import Arrival
     from proxy.core.near import Blamed
     from proxy.core.warming import Result
@@ -57,35 +58,6 @@ class Operations:
     warm: Callable[[Arrival, str, bool], Awaitable[Sequence[Result]]]
     """Have a request's prompt computed: at the node that it would be sent to, at the named one, or
     at all that serve it. May raise RecordError."""
-
-
-class _Purge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The body of a purge: exactly one of the two."""
-
-    scope: Literal["all", ""] = ""
-    key: Annotated[str, msgspec.Meta(pattern="^([0-9a-fA-F]{64})?$")] = ""
-
-
-class _Feedback(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The body of a word about an answer."""
-
-    request_id: Annotated[str, msgspec.Meta(min_length=1, max_length=1024)]
-    wrong: Literal[True] = True
-    """Praise is not listened to: nothing would follow from it."""
-
-
-class _Warm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The body of a wish to warm."""
-
-    request: msgspec.Raw
-    """As `recorded` reads it."""
-    key: str = ""
-    """The credential of the client whose request it is."""
-    node: str = ""
-    everywhere: bool = False
-
-
-T = TypeVar("T", _Purge, _Feedback, _Warm)
 
 
 def application(operations: Operations, token: str | None) -> web.Application:
@@ -145,14 +117,14 @@ class _Admin:
 
     async def purge(self, request: web.Request) -> web.Response:
         """Forget answers."""
-        key = _asked(request.content_type, await request.read())
+        key = to_forget(await _json_of(request))
         if not await self._do.purge(key) and key is not None:
             raise RefusedError(404, "No such entry.", code="entry_not_found", param="key")
         return _json({"purged": "all" if key is None else key.hex()})
 
     async def feedback(self, request: web.Request) -> web.Response:
         """Learn that a hit was wrong, and forget its answer."""
-        told = _read(request.content_type, await request.read(), _Feedback)
+        told = order(await _json_of(request), Feedback)
         if (blamed := await self._do.feedback(told.request_id)) is None:
             what = "That request was not answered by meaning, or too long ago to be known."
             raise RefusedError(404, what, code="hit_not_found", param="request_id")
@@ -160,8 +132,7 @@ class _Admin:
 
     async def warm(self, request: web.Request) -> web.Response:
         """Have a prompt computed before it is asked for."""
-        large = request.clone(client_max_size=MAX_WARM)
-        told = _read(large.content_type, await large.read(), _Warm)
+        told = order(await _json_of(request.clone(client_max_size=MAX_WARM)), Warm)
         try:
             asked = recorded(bytes(told.request), told.key)
             results = await self._do.warm(asked, told.node, told.everywhere)
@@ -170,25 +141,13 @@ class _Admin:
         return _json({"pid": os.getpid(), "results": [msgspec.to_builtins(r) for r in results]})
 
 
-def _asked(content_type: str, body: bytes) -> Key | None:
-    """The key to purge; None: all. Raises RefusedError."""
-    purge = _read(content_type, body, _Purge)
-    if bool(purge.scope) == bool(purge.key):
-        raise RefusedError(400, 'Expected {"scope":"all"} or {"key":"64 hex digits"}.')
-    return Key(bytes.fromhex(purge.key)) if purge.key else None
-
-
-def _read(content_type: str, body: bytes, kind: type[T]) -> T:
+async def _json_of(request: web.Request) -> bytes:
     """A request's body. Raises RefusedError."""
     # A web page elsewhere can make a browser post forms and text here, but JSON only after asking,
     # and such questions (OPTIONS) are refused.
-    if content_type != "application/json":
+    if request.content_type != "application/json":
         raise RefusedError(415, "Expected content-type application/json.", code="content_type")
-    try:
-        return msgspec.json.decode(body, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        name = kind.__name__.strip("_").lower()
-        raise RefusedError(400, f"Not a {name}: {error}", code=f"invalid_{name}") from error
+    return await request.read()
 
 
 def _guard(token: str | None) -> Middleware:

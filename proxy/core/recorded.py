@@ -14,6 +14,9 @@ _OWN: Final = frozenset(("host", "content-length", "connection", "transfer-encod
 """Headers of the connection it came by."""
 
 
+_EXPECTED: Final = "a request's JSON body, or an object with its body, path and headers"
+
+
 class RecordError(ValueError):
     """A line that holds no request; the message says why."""
 
@@ -38,6 +41,8 @@ def recorded(line: bytes, credential: str = "") -> Arrival:
         if body.startswith(b'"'):  # spelled as a text
             body = msgspec.json.decode(body, type=str).encode()
         msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    except msgspec.ValidationError as error:
+        raise RecordError(f"not a request: expected {_EXPECTED}") from error
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise RecordError(f"not a request: {error}") from error
     path, _, query = told.path.partition("?")

@@ -36,6 +36,11 @@ def test_what_holds_no_request_is_refused(line: bytes) -> None:
         recorded(line)
 
 
+def test_what_is_json_and_no_request_is_told_in_words() -> None:
+    with pytest.raises(RecordError, match=r"expected a request's JSON body, or an object with"):
+        recorded(b'{"body":{},"headers":5}')
+
+
 @pytest.mark.parametrize("path", ["/v1/models", "/v1/files", ""])
 def test_an_operation_without_a_prompt_is_refused(path: str) -> None:
     with pytest.raises(RecordError, match="no operation that has a prompt"):
