@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import msgspec
 
+from proxy.mistake import nearest
 from proxy.quantity import seconds
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ _SHARE: Final = re.compile(r"0?\.\d+|0|1(?:\.0*)?", re.ASCII)
 _MAX_SECONDS: Final = 2.0**31  # RFC 9111 §1.2.2: what a number of seconds is taken for at most
 
 _Changes = dict[str, Any]
+_DEFAULTS: Final = Controls()
 
 
 def from_headers(headers: Headers, *, aliases: bool) -> Controls:
@@ -77,12 +79,13 @@ def from_headers(headers: Headers, *, aliases: bool) -> Controls:
 
 def merged_with_body(controls: Controls, cache_object: dict[str, Any]) -> Controls:
     """`controls` and what the body's `cache` object adds; of two lifetimes or names the body's.
-
-    Raises: ControlError.
-    """
+    Raises ControlError."""
     changes: _Changes = {}
     for name, value in cache_object.items():
-        if value is not None and name in _BODY:
+        if name not in _BODY:
+            near = nearest(name, list(_BODY))
+            raise ControlError(f"cache.{name:.64}", near or f"one of {', '.join(_BODY)}", name)
+        if value is not None:
             _BODY[name](changes, f"cache.{name}", value)
     if "max_age" in changes and controls.max_age is not None:
         changes["max_age"] = min(changes["max_age"], controls.max_age)
@@ -104,9 +107,6 @@ def limited(controls: Controls, allowed: tuple[str, ...], max_ttl: float) -> Con
     if ttl == 0:
         changes["store"] = False
     return msgspec.structs.replace(controls, **changes) if changes else controls
-
-
-_DEFAULTS: Final = Controls()
 
 
 def _cache_control(changes: _Changes, _: str, value: str) -> None:
@@ -211,6 +211,7 @@ _OWN: Final[dict[str, Callable[[_Changes, str, str], None]]] = {
 _BODY: Final[dict[str, Callable[[_Changes, str, Any], None]]] = {
     "ttl": _duration("ttl"),
     "s-maxage": _duration("max_age"),
+    "s-max-age": _duration("max_age"),
     "namespace": _namespace,
     "tags": _tags,
     "no-cache": _flag("read", True, False),

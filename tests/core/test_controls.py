@@ -112,7 +112,8 @@ def test_our_own_header_counts_before_another_gateways(own_first: bool) -> None:
         ({"s-maxage": 10}, Controls(max_age=10)),
         ({"tags": ["a", "b"]}, Controls(tags=("a", "b"))),
         ({"tags": "a,b"}, Controls(tags=("a", "b"))),
-        ({"ttl": None, "unheard-of": 1}, Controls()),
+        ({"ttl": None}, Controls()),
+        ({"s-max-age": 10}, Controls(max_age=10)),
     ],
 )
 def test_the_body_object_means(body: dict[str, Any], expected: Controls) -> None:
@@ -138,6 +139,33 @@ def test_a_body_member_that_makes_no_sense_is_named(body: dict[str, Any]) -> Non
         merged_with_body(Controls(), body)
 
     assert caught.value.param == f"cache.{next(iter(body))}"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("tll", "cache.tll: expected ttl, got 'tll'"),
+        ("no_cache", "cache.no_cache: expected no-cache, got 'no_cache'"),
+        ("mode", "cache.mode: expected one of ttl, s-maxage, "),
+    ],
+)
+@pytest.mark.parametrize("value", [5, None])
+def test_a_body_member_that_there_is_not_is_told_with_what_was_meant(
+    name: str, said: str, value: object
+) -> None:
+    with pytest.raises(ControlError) as caught:
+        merged_with_body(Controls(), {name: value})
+
+    assert caught.value.param == f"cache.{name}"
+    assert str(caught.value).startswith(said)
+
+
+@given(st.text(max_size=99))
+def test_of_a_name_no_more_is_repeated_than_can_be_read(name: str) -> None:
+    try:
+        merged_with_body(Controls(), {name: None})
+    except ControlError as error:
+        assert len(error.param) <= 70
 
 
 def test_the_body_cannot_switch_on_what_a_header_switched_off() -> None:
