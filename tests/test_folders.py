@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from proxy.adapters.folders import unwritable
+from proxy.adapters.folders import unusable
 from proxy.config import parse
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def told(text: str, **environ: str) -> list[str]:
-    return list(unwritable(parse(text), environ))
+    return list(unusable(parse(text), environ))
 
 
 @pytest.mark.parametrize("below", ["", "/a", "/a/b"])
@@ -48,10 +48,24 @@ def test_one_that_can_be_made_is_well_and_not_made(tmp_path: Path) -> None:
 def test_one_that_may_not_be_written_is_told_with_what_is_closed(tmp_path: Path) -> None:
     config = parse(f"[cache.disk]\npath = '{tmp_path}/a/b'")
 
-    (line,) = unwritable(config, {}, lambda path, mode: path != tmp_path)
+    (line,) = unusable(config, {}, lambda path, mode: path != tmp_path)
 
     expected = f"Permission denied ({tmp_path})"
     assert line == f"cannot write {tmp_path}/a/b: {expected} - at `cache.disk.path`"
+
+
+@pytest.mark.parametrize("mode", ["off", "shadow"])
+def test_a_models_folder_that_is_not_there_is_told_where_it_is_wanted(
+    tmp_path: Path, mode: str
+) -> None:
+    def said(name: str) -> list[str]:
+        table = f"[semantic]\nmode = '{mode}'\nembedder = 'sentence-transformers:{name}'\n"
+        return told(f"{table}[cache.disk]\npath = 'off'")
+
+    missing = f"cannot read {tmp_path}/none: it is no folder - at `semantic.embedder`"
+    assert said(f"{tmp_path}/none") == ([] if mode == "off" else [missing])
+    assert said(str(tmp_path)) == []
+    assert said("all-MiniLM-L6-v2") == []
 
 
 def test_where_there_is_no_disk_tier_none_is_missed() -> None:

@@ -1,11 +1,11 @@
-"""The folders that the settings name, and whether something can be kept in them."""
+"""The folders that the settings name, and whether they can be used."""
 
 from __future__ import annotations
 
 import errno
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from proxy.environment import disk_path
@@ -15,15 +15,22 @@ if TYPE_CHECKING:
 
     from proxy.config import Config
 
+_MODEL: Final = "sentence-transformers:"
 
-def unwritable(
+
+def unusable(
     config: Config, environ: Mapping[str, str], access: Callable[[Path, int], bool] = os.access
 ) -> Iterator[str]:
-    """A line for each folder that could not be made or written by who asks. Nothing is made: it
-    would belong to whoever asks, which need not be the one who serves."""
+    """A line for each folder that is to be kept in and could not be made or written by who asks,
+    and for that of a model, if it is not there. Nothing is made: it would belong to whoever asks,
+    which need not be the one who serves."""
     for where, folder in _named(config, environ):
         if why := _hindrance(folder, access):
             yield f"cannot write {folder}: {why} - at `{where}`"
+    model = config.semantic.embedder.removeprefix(_MODEL)
+    # Any other name is looked for at a hub.
+    if config.semantic.mode != "off" and model.startswith(("/", ".")) and not Path(model).is_dir():
+        yield f"cannot read {model}: it is no folder - at `semantic.embedder`"
 
 
 def _named(config: Config, environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:

@@ -14,7 +14,7 @@ import msgspec
 
 from proxy.adapters.calendars import closings
 from proxy.adapters.clock import SystemClock
-from proxy.adapters.folders import unwritable
+from proxy.adapters.folders import unusable
 from proxy.adapters.redis.url import masked
 from proxy.config import Config, ConfigError, UnsetError
 from proxy.core.rules import exchanges
@@ -40,7 +40,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the effective settings as TOML. 2 and one line on standard error for a bad file; 1 and
     a line for each variable that it names and this environment lacks, where `serve` would end, and
-    for each folder that cannot be written here, without which it would serve."""
+    for each folder that cannot be used here, without which it would serve."""
     try:
         with located(args.file, os.environ) as config:
             _tried(config, os.environ)
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"hotprefix: {error}", file=sys.stderr)
         return 2
     print("\n".join(effective(config, os.environ)))
-    lacking = [*map(str, unset(config, os.environ)), *unwritable(config, os.environ)]
+    lacking = [*map(str, unset(config, os.environ)), *unusable(config, os.environ)]
     for told in lacking:
         print(f"hotprefix: {args.file}: {told}", file=sys.stderr)
     return 1 if lacking else 0
