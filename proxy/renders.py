@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from proxy.core.message import Headers
     from proxy.core.request import Request
 
-_Name: TypeAlias = "tuple[Key, float, float, bool, bool]"
+_Name: TypeAlias = "tuple[Key, float, float, float, bool, bool]"
 
 
 class Renders:
@@ -29,8 +29,10 @@ class Renders:
         """Headers and body of a stored answer as this request wants them. Raises: UnlikeError."""
         if entry.form == "json" and not request.stream and not self._zero:
             return entry.headers, entry.body
-        # A batch is as old as its oldest item: a newer one among the others shows in the ttl.
-        name = (entry.key, entry.created, entry.ttl, request.stream, request.wants_usage)
+        # A batch is as old as its oldest item, and lives as long as the first to expire: a newer
+        # one among the others shows in when it was asked for.
+        times = (entry.asked, entry.created, entry.ttl)
+        name = (entry.key, *times, request.stream, request.wants_usage)
         held = self._held.get(name)
         if held is None:
             held = rendered(entry, request, zero=self._zero)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
+
+from proxy.core.batch import whole
 from proxy.core.entry import OVERHEAD, Entry
 from proxy.core.request import Request
 from proxy.renders import Renders
@@ -22,6 +25,11 @@ def request(**fields: Any) -> Request:
 def streamed(name: object, text: str = "hello", **changes: Any) -> Entry:
     body = b"".join(answers.chat_events([text], usage=answers.USAGE))
     return entry(name, headers=EVENTS, form="events", body=body, **changes)
+
+
+def embedded(text: str, now: float = NOW, **changes: Any) -> Entry:
+    body = answers.dumps(answers.embeddings({"model": "e", "input": [text]}))
+    return entry(text, now, body=body, endpoint="embeddings", asked=now, **changes)
 
 
 PLAIN, STREAMED, METERED = (
@@ -64,6 +72,23 @@ def test_a_batch_with_a_newer_item_is_not_shown_as_the_older_one_was() -> None:
     renders.get(streamed("a", "old", ttl=20.0), PLAIN)
 
     assert b"new" in renders.get(streamed("a", "new", ttl=50.0), PLAIN)[1]
+
+
+def test_a_batch_shows_that_an_item_is_newer_which_neither_is_oldest_nor_expires_first() -> None:
+    """One that was purged, or asked for anew, in the middle of a batch that was rendered before."""
+    asked = lookup(arrival({"model": "e", "input": ["a", "b"]}, path="/v1/embeddings"))
+    renders = Renders(1 << 20, zero_usage=True)
+    first = embedded("a", ttl=20.0)
+    shown = [
+        renders.get(together, asked.request)[1]
+        for second in (embedded("b", ttl=90.0), embedded("c", NOW + 1.0, ttl=90.0))
+        if (together := whole([first, second], asked))
+    ]
+
+    assert [orjson.loads(one)["data"][1]["embedding"] for one in shown] == [
+        answers.vector("b"),
+        answers.vector("c"),
+    ]
 
 
 def test_what_was_rendered_stays_within_the_bound() -> None:

@@ -46,7 +46,8 @@ def apart(
 
 
 def whole(entries: Sequence[Entry], lookup: Lookup) -> Entry | None:
-    """One entry for all items: as old as the oldest, fresh until the first of them expires."""
+    """One entry for all items: as old as the oldest, fresh until the first of them expires, and
+    asked for with the last, so that a newer item makes another entry of it."""
     body = embeddings.merged([Piece(entry.body) for entry in entries])
     if body is None:
         return None
@@ -56,6 +57,7 @@ def whole(entries: Sequence[Entry], lookup: Lookup) -> Entry | None:
         first,
         key=lookup.key,
         body=body,
+        asked=max(entry.asked for entry in entries),
         created=created,
         ttl=_fresh_until(first) - created,
         epoch=min(entry.epoch for entry in entries),
