@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -11,7 +11,7 @@ from proxy.core.batch import apart, members
 from proxy.core.coding import CodingError, decoded
 from proxy.core.decision import Hit, evaluate
 from proxy.core.entry import Alias, Entry
-from proxy.core.events import StoreSkipped
+from proxy.core.events import BacklogFull, StoreSkipped
 from proxy.core.keeping import UNCACHEABLE, Arrived, kept
 from proxy.tasks import off_loop
 
@@ -31,6 +31,12 @@ if TYPE_CHECKING:
 
     Renewed: TypeAlias = Callable[[Key, float], Awaitable[None]]
 
+_ROOM: Final = 64 << 20
+"""Bytes that may be held by flights whose answers are being stored. A disk may take less in a
+second than upstreams answer, and a prompt is mostly longer than its answer."""
+_FLIGHT: Final = 16 << 10
+"""Bytes of a flight besides the texts of its request and its answer."""
+
 
 class Keeper:
     """Decides about arrived answers and puts them into the tiers."""
@@ -46,8 +52,10 @@ class Keeper:
         max_entry_bytes: int,
         meaning: Meanings,
         renewed: Renewed,
+        room: int = _ROOM,
     ) -> None:
-        """`renewed`: told of each answer that a request wanted in place of a stored one."""
+        """`renewed`: told of each answer that a request wanted in place of a stored one. `room`:
+        bytes that may wait to be stored."""
         self._renewed = renewed
         self._meaning = meaning
         self.unkept = unkept
@@ -57,6 +65,7 @@ class Keeper:
         self._clock = clock
         self._emit = emit
         self._max_decoded = 8 * max_entry_bytes
+        self._room, self._held = room, 0
 
     async def judged(
         self, body: bytes, upstream: Answering, lookup: Lookup, flight: Flight, asked: float
@@ -95,14 +104,14 @@ class Keeper:
         return self._meaning.noted(entry, lookup) if isinstance(entry, Entry) else entry
 
     async def store(self, entry: Entry, lookup: Lookup, body: bytes) -> None:
-        if entry.key != lookup.key or (lookup.normalized is None and not lookup.items):
-            await self._tiers.put(entry)  # a refusal stands for these very bytes alone
-        elif lookup.normalized is None:
-            parts = self.apart(entry, lookup, body, range(len(lookup.items)))
-            await self._tiers.put(*(parts or ()))
-        else:
+        """`body`: of the request, which is held meanwhile."""
+        stored: Sequence[Stored] = (entry,)
+        if entry.key == lookup.key and lookup.normalized is not None:
             alias = Alias(lookup.normalized, entry.tenant, entry.key, entry.asked, entry.expires)
-            await self._tiers.put(entry, alias)
+            stored = (entry, alias)
+        elif entry.key == lookup.key and lookup.items:
+            stored = self.apart(entry, lookup, body, range(len(lookup.items))) or ()
+        await self.put(*stored, held=len(body) + len(entry.body))
         if entry.key == lookup.key:
             self._meaning.stored(entry, lookup)
         anew = not lookup.request.controls.read
@@ -132,9 +141,18 @@ class Keeper:
             if isinstance(evaluate(found, now, epoch, controls), Hit)
         }
 
-    async def put(self, *stored: Stored) -> None:
-        """Store them as they are."""
-        await self._tiers.put(*stored)
+    async def put(self, *stored: Stored, held: int) -> None:
+        """Store them as they are; where too much waits for that already, only in what takes no
+        time. `held`: bytes of texts that wait with them."""
+        held += _FLIGHT + sum([one.weight for one in stored])
+        waits = not self._held or self._held + held <= self._room
+        if not waits:
+            self._emit(BacklogFull())
+        self._held += held
+        try:
+            await self._tiers.put(*stored, waits=waits)
+        finally:
+            self._held -= held
 
     async def forget(self, key: Key) -> None:
         """Have it in no tier."""

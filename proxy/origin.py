@@ -188,7 +188,7 @@ class Origin:
             return False
         await _filled(flight, upstream, together.body, plain=True)
         if not flight.purged:
-            await self._keeper.put(*parts)
+            await self._keeper.put(*parts, held=len(arrival.body) + len(together.body))
             await self._forgotten(flight, [part.key for part in parts])
         return True
 

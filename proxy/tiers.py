@@ -207,11 +207,13 @@ class Tiers:
         for demand in self._demands.values():
             demand.replaced(entry, anew=anew)
 
-    async def put(self, *stored: Stored) -> None:
+    async def put(self, *stored: Stored, waits: bool = True) -> None:
         """Store them in every tier that takes them at once; nearest first, so that this process
-        has them soonest."""
+        has them soonest. `waits`: also in what takes a while."""
         now = self._clock.now()
         for depth, tier in enumerate(self._ready):
+            if not waits and tier.keep is None:
+                return
             kept = await tier.put(stored, now, self._clock, self._emit)
             if False in kept:
                 # Another process asked later and has stored it: what we hold is the older answer.
