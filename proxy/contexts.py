@@ -15,6 +15,7 @@ import msgspec
 from proxy.core.context import hints
 from proxy.core.layers import tree
 from proxy.core.message import Arrival
+from proxy.core.recent import length
 from proxy.holders import holders
 from proxy.tasks import off_loop
 
@@ -41,15 +42,17 @@ class Contexts:
         """`prompted`: what of a body nodes may have computed before. `most`: requests."""
         self._router, self._prompted = router, prompted
         self._most, self._room = most, room
-        self._noted: deque[tuple[Report, Arrival | bytes]] = deque()
+        self._noted: deque[tuple[Report, Arrival | bytes, int]] = deque()
+        """With the bytes that each takes."""
         self._held = 0
 
     def note(self, report: Report, asked: Arrival | bytes) -> None:
         """A request came; by the fast lane, as all its bytes."""
-        self._noted.append((report, asked))
-        self._held += report.arrived
+        head = length(asked.headers) if isinstance(asked, Arrival) else len(asked) - report.arrived
+        self._noted.append((report, asked, head + report.arrived))
+        self._held += head + report.arrived
         while self._held > self._room or len(self._noted) > self._most:
-            self._held -= self._noted.popleft()[0].arrived
+            self._held -= self._noted.popleft()[2]
 
     async def shown(self, name: str) -> dict[str, object] | None:
         """The context hash tree of a request, by its id: ours, or the one that its client saw.
@@ -57,7 +60,7 @@ class Contexts:
         found = self._router.diary.find(name)
         if found is not None:
             return self._told(name, found[1], found[0].model)
-        for report, asked in reversed(self._noted):
+        for report, asked, _ in reversed(self._noted):
             if name in (report.request_id, report.shown_id) and report.request is not None:
                 body, headers = _read(asked, report.arrived)
                 told = body, report.request, hints(report.request_id, headers)

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 _ITEMS = 32
 """A batch of more items is not remembered: its keys would take more room than its parsing time."""
 
-_LONGEST = 256
-"""Characters of a model's name: no model has a longer one, and a client may send megabytes."""
-
 
 class Memo:
     """Raw key to intent, the oldest dropped first."""
@@ -52,7 +49,7 @@ class Memo:
     def put(self, raw: bytes, intent: Intent) -> None:
         if isinstance(intent, Lookup) and len(intent.items) > _ITEMS:
             return
-        if len(intent.request.model) > _LONGEST:
+        if not intent.request.light:
             return
         self._known[raw] = intent
         if len(self._known) > self._entries:

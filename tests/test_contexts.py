@@ -86,8 +86,9 @@ async def test_what_has_no_prompt_has_no_context(body: bytes) -> None:
 
 
 async def test_the_last_ones_are_kept_as_far_as_there_is_room() -> None:
-    asked = arrival(chat("hello"))
-    few, small = contexts(most=2), contexts(room=2 * len(asked.body) + 1)
+    asked = arrival(chat("hello"), ("x-long", "x" * 1000))
+    size = len(asked.body) + sum(len(name) + len(value) for name, value in asked.headers)
+    few, small = contexts(most=2), contexts(room=2 * size + 1)
     none = contexts(most=0)
     for name in ("r1", "r2", "r3"):
         for shown in (few, small, none):
@@ -96,5 +97,15 @@ async def test_the_last_ones_are_kept_as_far_as_there_is_room() -> None:
     for shown in (few, small):
         known = [await shown.shown(name) is not None for name in ("r1", "r2", "r3")]
         assert known == [False, True, True]
-    assert repr(few) == f"<Contexts of 2 requests, {2 * len(asked.body)} bytes>"
+    assert repr(few) == f"<Contexts of 2 requests, {2 * size} bytes>"
     assert repr(none) == "<Contexts of 0 requests, 0 bytes>"
+
+
+async def test_of_the_fast_lane_too_its_heads_take_room() -> None:
+    asked = arrival(chat("hello"))
+    data = b"POST / HTTP/1.1\r\nx-long: " + b"x" * 1000 + b"\r\n\r\n" + asked.body
+    shown = contexts(room=2 * len(data))
+    for name in ("r1", "r2", "r3"):
+        came(shown, name, asked, fast=data)
+
+    assert repr(shown) == f"<Contexts of 2 requests, {2 * len(data)} bytes>"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from proxy.adapters.door.arrival import opening
 from proxy.adapters.door.connection import Server
 from proxy.adapters.door.lane import Lane
 from proxy.adapters.door.reply import send
@@ -285,3 +286,12 @@ async def test_only_a_crowds_answer_leaves_a_turn_to_others(outcome: XCache, fir
 
     assert door.turned[0] is first
     assert len(door.told) == 1
+
+
+@pytest.mark.parametrize(("length", "taken"), [(0, False), (1, True), (512, True), (513, False)])
+def test_a_clients_id_for_its_request_is_taken_at_a_length_that_can_be_remembered(
+    length: int, taken: bool
+) -> None:
+    told = opening(((b"X-Client-Request-Id", b"x" * length),), 1 << 16)
+
+    assert told.client_id == ("x" * length if taken else None)

@@ -154,6 +154,16 @@ def test_the_oldest_is_forgotten_and_none_are_remembered_where_that_is_set() -> 
     assert desk.lane.take(WHOLE.replace(b"Host: x", b"Host: 2")) is not None
 
 
+@pytest.mark.parametrize(("length", "known"), [(512, True), (513, False)])
+def test_what_has_names_of_no_such_length_is_not_remembered(length: int, known: bool) -> None:
+    """A client may call a quarter of a megabyte a model."""
+    desk = Desk()
+    asked = lookup(arrival({**chat(), "model": "m" * length}))
+    desk.lane.learn(WHOLE, Known(asked, "chat/completions", None, len(BODY)))
+
+    assert (desk.lane.take(WHOLE) is not None) == known
+
+
 class Line:
     """A server whose lane knows one request, and which answers all others itself. `then`: what
     comes behind each such answer, before aiohttp looks for it."""

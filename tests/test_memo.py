@@ -43,10 +43,20 @@ def test_a_batch_of_many_items_is_not_remembered(items: int, known: bool) -> Non
     assert (memo.get(b"a") is not None) == known
 
 
-@pytest.mark.parametrize(("length", "known"), [(256, True), (257, False)])
+@pytest.mark.parametrize(("length", "known"), [(512, True), (513, False)])
 def test_what_names_a_model_of_no_such_length_is_not_remembered(length: int, known: bool) -> None:
     """Megabytes that a client calls a model would be held for as many requests as there is room."""
     memo = Memo(RULES, 2)
     memo.put(b"a", lookup(arrival({**chat(), "model": "m" * length})))
+
+    assert (memo.get(b"a") is not None) == known
+
+
+@pytest.mark.parametrize(("length", "known"), [(15, True), (16, False)])
+def test_a_request_of_many_tags_is_not_remembered(length: int, known: bool) -> None:
+    """They may have a thousand times the room of all else that is known of it."""
+    memo = Memo(RULES, 2)
+    tags = ",".join(f"{number:032}" for number in range(length))
+    memo.put(b"a", lookup(arrival(chat(), ("x-cache-tags", tags))))
 
     assert (memo.get(b"a") is not None) == known

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from proxy.core import controls, tenant
 from proxy.core.headers import end_to_end
+from proxy.core.recent import length, recent
 
 if TYPE_CHECKING:
     from proxy.core.controls import Controls
@@ -32,7 +32,8 @@ class Client(msgspec.Struct, frozen=True):
     """Why the body that comes with such headers is not read."""
 
 
-@lru_cache(maxsize=256)  # most clients repeat theirs from request to request
+# Most clients repeat theirs from request to request.
+@recent(256, lambda headers, _rules: length(headers))
 def sender(headers: Headers, rules: Rules) -> Client:
     """Whoever sent these headers. Raises: UnauthorizedError, ControlError."""
     # What `Connection` names ends here, so no answer depends on it.
@@ -52,7 +53,7 @@ def sender(headers: Headers, rules: Rules) -> Client:
 
 def _codings(accepted: str) -> frozenset[str]:
     # What is made of it is held for as long as the request is known.
-    if len(accepted) > _ACCEPTED:
+    if len(accepted) > _ACCEPTED or accepted.count(",") >= _CODINGS:
         return frozenset()
     taken = set()
     for part in accepted.lower().split(","):
@@ -64,6 +65,8 @@ def _codings(accepted: str) -> frozenset[str]:
 
 _ACCEPTED: Final = 256
 """Characters; no client has a longer list."""
+_CODINGS: Final = 16
+"""Codings; of so many a set takes 2 kB, of ten times as many 16."""
 _REFUSED: Final = re.compile(r"q\s*=\s*0(?:\.0*)?")
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from functools import lru_cache
 from posixpath import normpath
 from typing import Final
 from urllib.parse import unquote
+
+from proxy.core.recent import recent
 
 
 class Endpoint(Enum):
@@ -28,7 +29,7 @@ _PATH: Final = re.compile(
 )
 
 
-@lru_cache(maxsize=256)
+@recent(256, lambda _method, path: len(path))
 def recognise(method: str, path: str) -> Endpoint | None:
     """The operation that may be cached, or None: pass through. `path` is raw, without the query."""
     if method != "POST":
@@ -37,7 +38,7 @@ def recognise(method: str, path: str) -> Endpoint | None:
     return None if found is None else Endpoint(found[1] or found[2])
 
 
-@lru_cache(maxsize=256)
+@recent(256, lambda _method, path: len(path))
 def disguised(method: str, path: str) -> bool:
     """Whether a path that is none of the operations may be one to an upstream: with other
     slashes, dots, escapes or case, or below a base of the upstream's own."""

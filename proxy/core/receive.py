@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
 
@@ -15,6 +14,7 @@ from proxy.core import bypass, canonical, controls, media
 from proxy.core.client import sender
 from proxy.core.closing import TAG
 from proxy.core.identity import Identity, identity
+from proxy.core.recent import length, recent
 from proxy.core.request import Bypass, Edits, Intent, Lifetime, Lookup, Reason, Request
 from proxy.core.rules import LifetimeRule
 
@@ -35,7 +35,8 @@ def raw_key(arrival: Arrival, rules: Rules) -> bytes:
     return hasher.digest()
 
 
-@lru_cache(maxsize=256)  # most clients repeat theirs from request to request
+# Most clients repeat theirs from request to request.
+@recent(256, lambda _, path, query, headers, _read: len(path) + len(query) + length(headers))
 def _opening(method: str, path: str, query: str, headers: Headers, read: frozenset[str]) -> blake3:
     """The hash of what `receive` can tell of a request's head, to be copied and gone on with; no
     two heads end where one's body could go on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -67,6 +67,13 @@ class Request(msgspec.Struct, frozen=True):
     edits: Edits | None = None
     """How the client's bytes differ from what goes upstream, usage apart; None: not at all."""
 
+    @property
+    def light(self) -> bool:
+        """Whether it may be remembered by the thousand. A client may call megabytes a model, and
+        give dozens of tags."""
+        asked = self.controls
+        return len(self.model) + len(asked.namespace) + sum(map(len, asked.tags)) <= _LIGHT
+
 
 class Edits(msgspec.Struct, frozen=True):
     """Changes to the top level of a JSON body, made without touching the other bytes."""
@@ -109,5 +116,8 @@ class Bypass(msgspec.Struct, frozen=True):
     reason: Reason
     """For `Cache-Status` and metrics."""
 
+
+_LIGHT: Final = 512
+"""Characters of names, which take four times as many bytes at most."""
 
 Intent: TypeAlias = Lookup | Bypass

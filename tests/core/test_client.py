@@ -72,3 +72,11 @@ def test_who_is_refused_is_refused_again() -> None:
             sender((("Authorization", "Bearer no"),), BLUE)
         with pytest.raises(ControlError):
             sender((("X-Cache-TTL", "soon"),), RULES)
+
+
+def test_a_list_of_more_codings_than_there_are_is_not_held() -> None:
+    """What is remembered of a request has them all."""
+    some, many = (",".join(f"c{number}" for number in range(count)) for count in (16, 17))
+
+    assert len(sender((("Accept-Encoding", some),), RULES).codings) == 16
+    assert sender((("Accept-Encoding", many),), RULES).codings == frozenset()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeAlias
 
 from aiohttp import HttpVersion11, web
 
@@ -47,6 +47,10 @@ def target(request: web.BaseRequest) -> str:
     return "/" + rest.partition("/")[2]
 
 
+_ID: Final = 512
+"""Characters, which is what OpenAI takes at most: it is remembered with the request."""
+
+
 class Opening(NamedTuple):
     """What the headers of a request say."""
 
@@ -74,9 +78,10 @@ def opening(raw: RawHeaders, limit: int) -> Opening:
         for name, value in raw
     )
     first = {name.lower(): value for name, value in reversed(headers)}
+    client_id = first.get("x-client-request-id", "")
     return Opening(
         headers,
-        first.get("x-client-request-id"),
+        client_id if 0 < len(client_id) <= _ID else None,
         first.get("upgrade", "").lower() == "websocket",
         first.get("expect", "").lower() == "100-continue",
         int(first.get("content-length", 0)),

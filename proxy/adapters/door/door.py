@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 from aiohttp import web
@@ -16,6 +16,7 @@ from proxy.adapters.door.reply import send
 from proxy.core.endpoint import Endpoint, recognise
 from proxy.core.errors import RefusedError, answer
 from proxy.core.message import Arrival, Call, Head
+from proxy.core.recent import length, recent
 from proxy.core.status import Status
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Door:
         self._reports = reports
         self._limits = limits
         # Most clients repeat theirs from request to request.
-        self._opening = lru_cache(maxsize=256)(partial(opening, limit=limits.head))
+        self._opening = recent(256, length)(partial(opening, limit=limits.head))
         self._log = logging.getLogger("hotprefix")
 
     def server(self, *, keepalive_timeout: float) -> web.Server:

@@ -98,7 +98,7 @@ class Lane:
 
     def learn(self, data: bytes, known: Known) -> None:
         """Remember a request that was answered from the cache."""
-        if self._entries:
+        if self._entries and known.lookup.request.light:
             if len(self._known) >= self._entries:
                 self._known.popitem(last=False)
             self._known[_digest(data)] = known

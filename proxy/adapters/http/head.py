@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from proxy.core.headers import end_to_end
+from proxy.core.recent import length, recent
 
 if TYPE_CHECKING:
     from proxy.core.message import Call, Headers
@@ -37,7 +37,8 @@ def head(call: Call, path: str, own: Headers) -> tuple[bytes, bool]:
     return spelled.encode("utf-8", "surrogateescape"), chunked
 
 
-@lru_cache(maxsize=128)  # most clients repeat theirs from request to request
+# Most clients repeat theirs from request to request.
+@recent(128, lambda _own, headers: length(headers))
 def _lines(own: Headers, headers: Headers) -> tuple[str, str]:
     """All header lines but the one that states a length, and that one. Raises: ValueError."""
     replaced = {"expect", *(name.lower() for name, _ in own)}
