@@ -76,7 +76,7 @@ def test_who_is_refused_is_refused_again() -> None:
 
 def test_a_list_of_more_codings_than_there_are_is_not_held() -> None:
     """What is remembered of a request has them all."""
-    some, many = (",".join(f"c{number}" for number in range(count)) for count in (16, 17))
+    some, many = (",".join(f"c{number}" for number in range(count)) for count in (8, 9))
 
-    assert len(sender((("Accept-Encoding", some),), RULES).codings) == 16
+    assert len(sender((("Accept-Encoding", some),), RULES).codings) == 8
     assert sender((("Accept-Encoding", many),), RULES).codings == frozenset()
