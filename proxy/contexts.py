@@ -15,7 +15,6 @@ import msgspec
 from proxy.core.context import hints
 from proxy.core.layers import tree
 from proxy.core.message import Arrival
-from proxy.core.recent import length
 from proxy.holders import holders
 from proxy.tasks import off_loop
 
@@ -48,9 +47,9 @@ class Contexts:
 
     def note(self, report: Report, asked: Arrival | bytes) -> None:
         """A request came; by the fast lane, as all its bytes."""
-        head = length(asked.headers) if isinstance(asked, Arrival) else len(asked) - report.arrived
-        self._noted.append((report, asked, head + report.arrived))
-        self._held += head + report.arrived
+        size = asked.size if isinstance(asked, Arrival) else len(asked)
+        self._noted.append((report, asked, size))
+        self._held += size
         while self._held > self._room or len(self._noted) > self._most:
             self._held -= self._noted.popleft()[2]
 

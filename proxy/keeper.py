@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from proxy.answering import Answering
     from proxy.core.entry import Key, Stored
     from proxy.core.keeping import Keeping
+    from proxy.core.message import Arrival
     from proxy.core.request import Lookup
     from proxy.flight import Flight
     from proxy.marks import Marks
@@ -104,15 +105,15 @@ class Keeper:
         entry = kept(arrived, lookup, self._keeping)
         return self._meaning.noted(entry, lookup) if isinstance(entry, Entry) else entry
 
-    async def store(self, entry: Entry, lookup: Lookup, body: bytes) -> None:
-        """`body`: of the request, which is held meanwhile."""
+    async def store(self, entry: Entry, lookup: Lookup, arrival: Arrival) -> None:
+        """`arrival`: the request, which is held meanwhile."""
         stored: Sequence[Stored] = (entry,)
         if entry.key == lookup.key and lookup.normalized is not None:
             alias = Alias(lookup.normalized, entry.tenant, entry.key, entry.asked, entry.expires)
             stored = (entry, alias)
         elif entry.key == lookup.key and lookup.items:
-            stored = self.apart(entry, lookup, body, range(len(lookup.items))) or ()
-        await self.put(*stored, held=len(body) + len(entry.body))
+            stored = self.apart(entry, lookup, arrival.body, range(len(lookup.items))) or ()
+        await self.put(*stored, held=arrival.size + len(entry.body))
         if entry.key == lookup.key:
             self._meaning.stored(entry, lookup)
         anew = not lookup.request.controls.read

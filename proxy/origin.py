@@ -105,7 +105,7 @@ class Origin:
             await self._store(entry, lookup, arrival, flight)
 
     async def _store(self, entry: Entry, lookup: Lookup, arrival: Arrival, flight: Flight) -> None:
-        await self._keeper.store(entry, lookup, arrival.body)
+        await self._keeper.store(entry, lookup, arrival)
         await self._forgotten(flight, (entry.key, *lookup.items))
 
     async def _forgotten(self, flight: Flight, keys: Sequence[Key]) -> None:
@@ -188,7 +188,7 @@ class Origin:
             return False
         await _filled(flight, upstream, together.body, plain=True)
         if not flight.purged:
-            await self._keeper.put(*parts, held=len(arrival.body) + len(together.body))
+            await self._keeper.put(*parts, held=arrival.size + len(together.body))
             await self._forgotten(flight, [part.key for part in parts])
         return True
 

@@ -87,7 +87,7 @@ async def test_what_has_no_prompt_has_no_context(body: bytes) -> None:
 
 async def test_the_last_ones_are_kept_as_far_as_there_is_room() -> None:
     asked = arrival(chat("hello"), ("x-long", "x" * 1000))
-    size = len(asked.body) + sum(len(name) + len(value) for name, value in asked.headers)
+    size = asked.size
     few, small = contexts(most=2), contexts(room=2 * size + 1)
     none = contexts(most=0)
     for name in ("r1", "r2", "r3"):

@@ -14,6 +14,7 @@ from proxy.marks import Marks
 from proxy.meanings import NoMeaning
 from proxy.tier import Tier
 from proxy.tiers import Tiers
+from tests.asking import chat
 from tests.fakes import FakeClock, FakeStore, settle
 from tests.staged import KEEPING, Stage, said
 from tests.stored import NOW, entry, key
@@ -129,6 +130,16 @@ async def test_on_the_path_a_request_counts_by_its_length() -> None:
         text = b"%d" % number + b"x" * (8 * MIB)
         ask = b'{"model":"m","messages":[{"role":"user","content":"%b"}]}' % text
         await (await stage.ask(ask)).body()
+    await settle()
+
+    assert disk.waiting == 7
+
+
+async def test_on_the_path_a_request_counts_with_its_head() -> None:
+    disk = Slow()
+    stage = Stage(*[said() for _ in range(10)], stores=[disk])
+    for number in range(10):
+        await (await stage.ask(chat(f"{number}"), ("x-long", "x" * (8 * MIB)))).body()
     await settle()
 
     assert disk.waiting == 7

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from proxy.core.recent import length
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
@@ -25,6 +27,11 @@ class Arrival(msgspec.Struct, frozen=True):
     body: bytes
     id: str = ""
     """By which answers and logs know it; no part of what it asks."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of its texts, about."""
+        return len(self.path) + len(self.query) + length(self.headers) + len(self.body)
 
 
 class Head(msgspec.Struct, frozen=True):
