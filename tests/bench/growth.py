@@ -37,8 +37,9 @@ from tests.gateway import Gateway
 if TYPE_CHECKING:
     from tests.bench.unheard import Kind
 
-TOLERATED: Final = 8
-"""MiB in the last third of a run."""
+TOLERATED: Final = 16
+"""MiB in the last third of a run. Where the disk took less than was answered for a while, it may be
+up to 64 once: then the same with more requests tells."""
 _LENGTH: Final = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 
@@ -176,11 +177,13 @@ async def measured(name: str, options: argparse.Namespace) -> int:
         run = Run(kind, gateway, options)
         try:
             await run.whole()
+            dropped = gateway.total("hotprefix_backlog_dropped_total")
         finally:
             await asyncio.to_thread(gateway.stop)
     for one in origins:
         one.close()
     told = ", ".join(f"{count} x {status}" for status, count in sorted(run.statuses.items()))
+    told += f"; {dropped:.0f} not put on the disk, as too many waited"
     print(f"{name}: {_grown(run.own):+} MiB in the last third; {told}", flush=True)
     return _grown(run.own)
 
