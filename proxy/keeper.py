@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 _ROOM: Final = 64 << 20
 """Bytes that may be held by flights whose answers are being stored. A disk may take less in a
 second than upstreams answer, and a prompt is mostly longer than its answer."""
-_FLIGHT: Final = 32 << 10
-"""Bytes of a flight besides the texts of its request and its answer: by so much a process grows
-with each of some thousands. Half of it is its objects, the rest is what the allocator loses."""
+_FLIGHT: Final = 16 << 10
+"""Bytes of a flight besides the texts of its request and its answer."""
 
 
 class Keeper:

@@ -85,7 +85,7 @@ async def test_of_requests_without_much_text_too_it_holds_only_so_many() -> None
     desk = Desk()
     await desk.put(*range(100), held=100)
 
-    assert 20 < desk.disk.waiting <= MIB // (32 << 10)
+    assert 30 < desk.disk.waiting <= MIB // (16 << 10)
 
 
 async def test_what_there_is_no_room_for_is_in_memory_all_the_same() -> None:
