@@ -14,13 +14,14 @@ from semantic.han import (
     NOT_NEGATED,
     QUESTIONS,
     WHOLE,
+    WHOLE_UNLESS,
 )
 from semantic.han_openings import LEAD, TAIL
 from semantic.han_synonyms import FOLDS
 from semantic.han_turns import plain
 from semantic.near import HAN_WORDS
 from semantic.numerals import counted
-from semantic.wordlist import any_of, entries, listed
+from semantic.wordlist import any_of, entries, listed, longest_of
 
 _CAN: Final = re.compile("能|可")
 _CAN_IT: Final = re.compile("[吗么]?[??。!!]*$")
@@ -45,7 +46,10 @@ _RANK: Final = {
     )
 }
 _MODAL_OF: Final = {word: kind for kind, words in MODALS.items() for word in words}
-_ABLE: Final = listed("功能 智能 性能 能量 可能 技能 节能 能源 能力 才能 必须品")
+_ABLE: Final = listed("""
+功能 智能 性能 能量 可能 技能 节能 能源 能力 才能 电能 热能 核能 风能 太阳能 动能 势能 潜能 职能
+体能 机能 产能 全能 必须品
+""")
 _MODAL: Final = re.compile(f"(?:{any_of(_ABLE)})|({any_of(_MODAL_OF)})")
 _EITHER: Final = re.compile(r"(.{1,2})[不没]\1|[是能可]否|有无|有木有")
 _HAVE: Final = re.compile("(?<![没所拥含具享])有(?!关|名|趣|效|机|害|限|用|毒)")
@@ -78,7 +82,7 @@ FOLD: Final = {
 } | dict.fromkeys(IDLE, "")
 _KNOWN: Final = {*FOLD, *WHOLE, *HAN, *HAN_WORDS}
 _UNIT: Final = re.compile(
-    rf"[a-z][a-z.+#'-]*[a-z+#]|[a-z]|\d[\d.:%-]*|{any_of(_KNOWN)}|[^\W_]"
+    rf"[a-z][a-z.+#'-]*[a-z+#]|[a-z]|\d[\d.:%-]*|{WHOLE_UNLESS}|{longest_of(_KNOWN)}|[^\W_]"
     rf"|[^\w\s,。!?、,.!?;:;:()()\"'“”‘’《》「」【】~·…-]"
 )
 

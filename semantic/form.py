@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from semantic.reading import Reading
     from semantic.settings import Settings
 
-VERSION: Final = 4
+VERSION: Final = 5
 """Of what makes questions the same: forms that were stored under another one are made anew."""
 _STAMP: Final = 4
 _DIGEST: Final = 16

@@ -79,6 +79,8 @@ _EACH: Final = re.compile(
     r"(?<![\d第])1([天周年]|个月)(?![级代岁周底初末前后内里以之])(?=\D*(?:多少|几))"
 )
 """How much one of them takes; neither January nor a first form, and not after it."""
+_OFTEN: Final = re.compile(r"(多久[^,。\d]{0,3})1次")
+"""Once in how long."""
 _AFTERNOON: Final = re.compile(r"(?:下午|傍晚|晚上)的?(\d|1[01])(?=点)")
 _LATE: Final = frozenset(("下午", "傍晚", "晚上", "夜里", "afternoon", "evening", "night"))
 
@@ -118,9 +120,10 @@ def arabic(text: str) -> str:
 
 def counted(text: str) -> str:
     """A Chinese text with its numerals in digits, its hours of the afternoon counted on from noon,
-    and how much a day takes as how much each day does."""
+    how much a day takes as how much each day does, and once in how long as no number."""
     late = _AFTERNOON.sub(lambda found: f"{int(found[1]) % _NOON + _NOON}", arabic(text))
-    return _EACH.sub(r"每\1", late)
+    late = _EACH.sub(r"每\1", late)
+    return _OFTEN.sub(r"\1一次", late) if "多久" in late else late
 
 
 def numbers(text: str) -> tuple[str, ...]:

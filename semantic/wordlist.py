@@ -30,6 +30,14 @@ def listed(text: str) -> list[str]:
     return text.split()
 
 
+def longest_of(words: Iterable[str]) -> str:
+    """The same as `any_of`, found sooner where there are many: by their first letters."""
+    rests: dict[str, list[str]] = {}
+    for word in set(words):
+        rests.setdefault(word[0], []).append(word[1:])
+    return "|".join(f"{re.escape(first)}(?:{any_of(rest)})" for first, rest in rests.items())
+
+
 def any_of(words: Iterable[str]) -> str:
     """A pattern for the longest of some words."""
     return "|".join(map(re.escape, sorted(set(words), key=lambda word: (-len(word), word))))
