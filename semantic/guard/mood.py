@@ -32,6 +32,16 @@ _DONE: Final = re.compile(
     "|(?<=[^通超经不])过(?=[吗么没,,。?!]|$)"
 )
 
+_BOUNDED: Final = frozenset(("who", "when", "long", "often", "count", "age"))
+"""Types of Chinese questions that ask for the bound of what one may, or must."""
+_HAN_MAY: Final = re.compile(
+    "可以|能够|允许|(?<![功智性可技节才电热核风阳动势潜职体机产全])能(?![力量源耗效])"
+)
+_HAN_MUST: Final = re.compile(
+    "(?:必须|需要?|应该|该|(?<![主重想只不概简摘纪])要)(?![求点么是不紧素闻费多几花]|.*才)"
+)
+"""What takes so long until it is done, only takes it: 要煮几分钟才熟."""
+
 
 def differ(asked: Reading, stored: Reading) -> bool:
     """Whether one asks for leave and the other for a duty, or one of what was and the other not."""
@@ -39,8 +49,20 @@ def differ(asked: Reading, stored: Reading) -> bool:
     if None not in forces and forces[0] != forces[1]:
         return True
     if asked.language == stored.language == "zh":
+        if (_leave(asked) and _duty(stored)) or (_duty(asked) and _leave(stored)):
+            return True
         return _came(asked.text, stored.text) or _came(stored.text, asked.text)
     return _later(asked, stored) or _later(stored, asked)
+
+
+def _leave(reading: Reading) -> bool:
+    """Whether a Chinese question asks who may, or how much one may at most."""
+    return reading.question in _BOUNDED and _HAN_MAY.search(reading.text) is not None
+
+
+def _duty(reading: Reading) -> bool:
+    """Whether a Chinese question asks who must, or how much one must at least."""
+    return reading.question in _BOUNDED and _HAN_MUST.search(reading.text) is not None
 
 
 def _first(reading: Reading) -> str:

@@ -26,6 +26,8 @@ _FAMILIES: Final = {
 _CLOSE: Final = frozenset({frozenset({"how", "where"}), frozenset({"price", "count"})})
 """Where to apply for it and how to are one answer to those who ask."""
 _TIMES: Final = {"when", "long"}
+_ENDS: Final = {"state", "why"}
+"""What comes of it, and what it comes of."""
 _CLOCK: Final = re.compile(r"[几哪]点|几号|哪一?天|\bwhat (?:time|date|day)\b")
 """Asks for a time by the clock, or a day: for how long is no answer to it."""
 _MEASURE: Final = re.compile(
@@ -38,6 +40,8 @@ _ANY: Final = {"元": "块", "千克": "公斤"}
 def differ(asked: Reading, stored: Reading) -> bool:
     """Whether the types exclude each other."""
     if _clocked(asked) != _clocked(stored) and {asked.question, stored.question} == _TIMES:
+        return True
+    if {asked.question, stored.question} == _ENDS:
         return True
     if asked.question == stored.question:
         return asked.language == "zh" and _measures(asked.text) != _measures(stored.text)

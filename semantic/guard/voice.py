@@ -22,6 +22,12 @@ _HEAD: Final = 4
 """Words among which it is looked for: `what big birds do`."""
 _BARE: Final = frozenset(listed("a an the my your our his her their its this that"))
 _BEI: Final = re.compile("(?<![棉])被(?![子告套褥动])")
+_TAKEN: Final = re.compile(
+    r"(?:(?<![车门拖火扫刀一1])把(?![手握关柄戏])|(?<![即必行])将(?![要会来军])"
+    r"|(?<![反针绝核比])对(?![方于])|(?<![方倾去])向|替(?!代))(\w\w)"
+)
+_TAKER: Final = re.compile(r"(?:(?<!棉)被(?![子套褥动])|遭到?|受到)(\w\w)")
+"""Whom something is done to, and who does it, by the first two letters."""
 _BEHIND: Final = re.compile(r"(?:(?!怎|如何|什么|为什么|还能|可以|会不会|要不要)[^\W了过])+")
 """Who does it and the deed, up to what is asked."""
 _ACTS: Final = re.compile(
@@ -41,6 +47,8 @@ def differ(asked: Reading, stored: Reading) -> bool:
             or _suffers(stored.text, asked.text)
             or _flipped(asked.text, stored.text)
             or _flipped(stored.text, asked.text)
+            or _taken(asked.text, stored.text)
+            or _taken(stored.text, asked.text)
             or (
                 _sought(asked.text, stored.text) and sorted(asked.content) == sorted(stored.content)
             )
@@ -173,6 +181,14 @@ def _flipped(one: str, other: str) -> bool:
         if acted_on.search(other) and not acted_on.search(one) and who + deed not in other:
             return True
     return False
+
+
+def _taken(one: str, other: str) -> bool:
+    """Whether what a deed is done to in one Chinese text does it in the other: 把邻居, 被邻居."""
+    things = set(_TAKEN.findall(one))
+    return bool(things) and not things.isdisjoint(
+        set(_TAKER.findall(other)) - set(_TAKER.findall(one)) - set(_TAKEN.findall(other))
+    )
 
 
 def _turned(told: str, active: str) -> bool:

@@ -25,6 +25,7 @@ from tests.semantic.texts import both
         ("What time is the show", "How long is the show"),
         ("每天吃几次", "每天吃几粒"),
         ("每天吃多少克", "每天吃多少次"),
+        ("贷款逾期会怎样", "为什么贷款会逾期"),
     ],
 )
 def test_refused(asked: str, stored: str) -> None:

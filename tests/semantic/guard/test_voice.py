@@ -34,6 +34,9 @@ from tests.semantic.texts import both
         ("员工被经理投诉怎么办", "员工投诉经理怎么办"),
         ("什么吸引蚊子", "蚊子吸引什么"),
         ("谁批准预算", "预算批准谁"),
+        ("把邻居举报了会怎样", "被邻居举报了会怎样"),
+        ("将房东起诉要多少钱", "被房东起诉要多少钱"),
+        ("向顾客投诉怎么写", "被顾客投诉怎么写"),
     ],
 )
 def test_refused(asked: str, stored: str) -> None:
@@ -63,6 +66,9 @@ def test_refused(asked: str, stored: str) -> None:
         ("被狗咬了怎么办", "狗咬了人怎么办"),
         ("How do I learn who muted me", "How can I learn who has muted me"),
         ("我举报了谁怎么查", "怎么查我举报了谁"),
+        ("我把手机弄丢了", "手机被我弄丢了"),
+        ("学生把老师气哭了", "老师被学生气哭了"),
+        ("把手坏了", "被手划伤了"),
         ("What if we get sued", "What if we are sued"),
         ("What if I tire of work", "What if I am late for work"),
     ],
