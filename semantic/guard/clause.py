@@ -19,6 +19,9 @@ _DONE: Final = re.compile(
 )
 """A Chinese deed that is done before, by the letters before what says so."""
 
+_TOLD: Final = re.compile(r"[^\W]*(?:过|完|了|后|前)")
+"""Up to the last of them in a clause."""
+
 
 def differ(asked: Reading, stored: Reading) -> bool:
     """Whether what is told in one is asked in the other, and the other way round."""
@@ -61,7 +64,14 @@ def _done_otherwise(one: str, other: str) -> bool:
     mine, theirs = _done(one), _done(other)
     if not mine or not theirs or not mine.isdisjoint(theirs):
         return False
+    if any(deed in _told(other) for deed in mine) or any(deed in _told(one) for deed in theirs):
+        return False
     return all(deed in other for deed in mine) and all(deed in one for deed in theirs)
+
+
+def _told(text: str) -> str:
+    """All that stands before what says that it is done: of 忘记密码了 one deed is 忘."""
+    return "".join(_TOLD.findall(text))
 
 
 def _done(text: str) -> set[str]:

@@ -19,6 +19,10 @@ _CLAUSE: Final = 3
 _FRONTS: Final = frozenset(("in", "on", "at", "for", "with", "into", "during", "under", "within"))
 """English words that begin a phrase which may be told first or last."""
 _HOW: Final = frozenset("如何怎么样为什啥咋吗呢")
+_ASKED: Final = frozenset("多几何怎咋哪")
+_QUANTITY: Final = frozenset("多久少长时间候什么几钱次一遍回怎何样咋哪点")
+_LOST: Final = frozenset(("忘", "忘了", "忘记", "丢", "丢了", "丢失", "遗失"))
+"""What is lost is said to be so, or to have been lost by someone: no one else is meant."""
 _WHEN: Final = frozenset(("weekday", "day", "daytime", "season", "year", "relative"))
 """Classes of words that say when."""
 _MANY: Final = {"en": 3, "zh": 6, "other": 6}
@@ -50,7 +54,9 @@ def differ(asked: Reading, stored: Reading) -> bool:
         return True
     if not (asked.turned and stored.turned) or len(asked.body) != len(stored.body):
         return False
-    return sorted(asked.body) == sorted(stored.body) and not rotated(asked.body, stored.body)
+    if sorted(asked.body) != sorted(stored.body) or rotated(asked.body, stored.body):
+        return False
+    return asked.language != "zh" or not _topical(asked.words, stored.words)
 
 
 def _shuffled(asked: Reading, stored: Reading) -> bool:
@@ -61,11 +67,36 @@ def _shuffled(asked: Reading, stored: Reading) -> bool:
     if one == other or sorted(one) != sorted(other):
         return False
     if asked.language == "zh":
-        return not rotated(one, other) and _told(one) != _told(other)
+        return not (rotated(one, other) or _topical(one, other)) and _told(one) != _told(other)
     return not any(
         one[place:] + one[:place] == other
         and (_CLAUSE <= place <= len(one) - _CLAUSE or _FRONTS & {one[0], other[0]})
         for place in range(2, len(one) - 1)
+    )
+
+
+def _topical(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether something is named in one Chinese text before what asks how or how much, and in the
+    other behind: 疫苗多久打一次, 多久打一次疫苗."""
+    start, end = _apart(one, other)
+    here, there = one[start:end], other[start:end]
+    for place in range(1, len(here)):
+        if here[place:] + here[:place] == there:
+            parts = here[:place], here[place:]
+            return not _LOST.isdisjoint(parts[0][:1] + parts[1][:1]) or (
+                end == len(one)
+                and min(map(len, parts)) > 1
+                and any(_asks(part) for part in parts)
+                and any(_ASKED.isdisjoint(part) for part in parts)
+            )
+    return False
+
+
+def _asks(words: tuple[str, ...]) -> bool:
+    """Whether they ask how or how much of a deed, not how much alone."""
+    return not _ASKED.isdisjoint(words) and any(
+        word not in _QUANTITY and not any(kind == "unit" for kind, _ in _members(word))
+        for word in words
     )
 
 
@@ -134,12 +165,18 @@ def _sought(reading: Reading) -> bool:
 
 def _moved(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether other is one with at most one run of words moved."""
+    start, end = _apart(one, other)
+    return rotated(one[start:end], other[start:end])
+
+
+def _apart(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[int, int]:
+    """Between which places two orders of the same words differ."""
     start, end = 0, len(one)
     while start < end and one[start] == other[start]:
         start += 1
     while end > start and one[end - 1] == other[end - 1]:
         end -= 1
-    return rotated(one[start:end], other[start:end])
+    return start, end
 
 
 def rotated(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

@@ -17,6 +17,7 @@ from tests.semantic.texts import both
         ("扫过墓还能赏花吗", "赏过花还能扫墓吗"),
         ("喝了酒还能开车吗", "开了车还能喝酒吗"),
         ("泡脚后多久能跑步", "跑步后多久能泡脚"),
+        ("喝酒了还能开车吗", "开车了还能喝酒吗"),
     ],
 )
 def test_refused(asked: str, stored: str) -> None:
@@ -32,6 +33,7 @@ def test_refused(asked: str, stored: str) -> None:
         ("喝了酒还能开车吗", "喝过酒能开车吗"),
         ("扫过墓还能赏花吗", "扫墓后还能赏花吗"),
         ("售后怎么申请", "怎么申请售后"),
+        ("口令忘了怎么办", "忘记口令了怎么办"),
         ("Can I drive if I drink tea", "喝了茶还能开车吗"),
     ],
 )

@@ -40,6 +40,10 @@ from tests.semantic.texts import both
         ("保险应该赔客户多少", "客户应该赔保险多少"),
         ("浇过花肥还要浇花水吗", "浇过花水还会浇花肥吗"),
         ("Does rust cause leaks", "Do leaks cause rust stains"),
+        ("猫怎么打狗", "狗怎么打猫"),
+        ("电池怎么换成锂电池", "锂电池怎么换成电池"),
+        ("煮饺子水开几分钟", "煮饺子几分钟水开"),
+        ("猫咬了怎么办", "咬了猫怎么办"),
     ],
 )
 def test_refused(asked: str, stored: str) -> None:
@@ -63,6 +67,8 @@ def test_refused(asked: str, stored: str) -> None:
         ("去海边玩带什么药", "带什么药去海边玩"),
         ("How do I join a chess club team", "How do I join a team at a chess club"),
         ("Free parking at the airport", "Airport free parking"),
+        ("狗狗疫苗多久打一次", "狗狗多久打一次疫苗"),
+        ("银行卡丢了怎么办", "丢了银行卡怎么办"),
     ],
 )
 def test_kept(asked: str, stored: str) -> None:
