@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from semantic.canonical import defines
+from semantic.han_light import weighty
 from semantic.matching import same
 from semantic.near import near
 from semantic.profiles import threshold_alike
@@ -44,7 +45,15 @@ def alike(asked: Reading, stored: Reading) -> bool:
         return False
     if _deeds(asked, stored) or (len(asked.content) < 2 and defines(asked) != defines(stored)):
         return False
-    return len(asked.content) == len(stored.content) and _moved(asked.content, stored.content)
+    return _moved(asked.content, stored.content) or _lightly(asked, stored)
+
+
+def _lightly(asked: Reading, stored: Reading) -> bool:
+    """Whether all that one Chinese question has more says nothing there."""
+    if not asked.language == stored.language == "zh":
+        return False
+    mine = weighty(asked)
+    return bool(mine) and _moved(mine, weighty(stored))
 
 
 def _deeds(asked: Reading, stored: Reading) -> bool:
@@ -72,6 +81,8 @@ def _passive(done: Reading, doing: Reading) -> bool:
 
 def _moved(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether other is one with at most one run of words moved."""
+    if len(one) != len(other):
+        return False
     start, end = 0, len(one)
     while start < end and _meet(one[start], other[start]):
         start += 1

@@ -20,6 +20,7 @@ from tests.semantic.texts import both
         ("How do I recieve mail abroad", "How do I receive mail abroad"),
         ("Which contry is the largest", "Which country is the largest"),
         ("Do you ship on Monday", "Do you ship on Mon"),
+        ("充电宝能带上飞机吗", "充电宝能带飞机吗"),
     ],
 )
 def test_alike(one: str, other: str) -> None:
@@ -44,6 +45,8 @@ def test_alike(one: str, other: str) -> None:
         ("How do I reset my route", "How do I reset my router"),
         ("How do I edit a contact", "How do I edit a contract"),
         ("When is the garage collected", "When is the garbage collected"),
+        ("公司年会流程", "公司年流程"),
+        ("们呢", "吧们"),
     ],
 )
 def test_not_alike(one: str, other: str) -> None:
