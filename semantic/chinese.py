@@ -25,7 +25,10 @@ from semantic.wordlist import any_of, entries, listed, longest_of
 
 _CAN: Final = re.compile("能|可")
 _CAN_IT: Final = re.compile("[吗么]?[??。!!]*$")
-_ASIDE: Final = re.compile(f"{any_of(ASIDES)}|(?<=介绍|解释)下|(?<=[看查问说讲])下(?!载|单)")
+_ASIDE: Final = re.compile(
+    f"{any_of(ASIDES)}|(?:一般|差不多)(?:来说|情况下)?,?(?=多[久少长]|几|要|需|怎|如何|什么|在哪|是多)"
+    "|(?<=介绍|解释)下|(?<=[看查问说讲])下(?!载|单)"
+)
 _KIND: Final = {word: kind for kind, words in QUESTIONS.items() for word in words}
 _QUESTION: Final = re.compile(
     # What comes after 办 is what is to be got done, not a trouble to be met.

@@ -22,6 +22,7 @@ _LIGHT: Final = re.compile(
     # What befalls a thing is said either way; of one that acts, 被 says that it is acted on.
     r"|(?:(?<=[账帐]户)|(?<=[^\W人员者生师友客户主家司方孩子狗猫我你他她们工板娘爸妈童]))"
     r"被(?![子套褥])"
+    r"|(?<!么)时候|的话|如果"
     r"|(?<![小课工学临及平按准])时(?=[能可要怎如该会需应多为])"
 )
 
@@ -41,5 +42,5 @@ def weighty(reading: Reading) -> tuple[str, ...]:
 
 
 def _idle(text: str) -> frozenset[str]:
-    found = frozenset(_LIGHT.findall(text))
+    found = frozenset("".join(_LIGHT.findall(text)))
     return found | {"使用"} if "用" in found else found

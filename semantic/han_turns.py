@@ -25,7 +25,7 @@ _VERBS: Final = "|".join(
 """Deeds of which their way is often asked with the noun behind: 护照办理流程."""
 _COUNTED: Final = "个粒只条颗张本件位名份台辆座篇首棵块片门项款部支枚头匹根扇艘架"
 """Classifiers that say no more than the noun behind them."""
-_FEES: Final = "费用?|违约金|押金|定金|保证金|滞纳金|利息"
+_FEES: Final = "费用?|违约金|押金|定金|保证金|滞纳金"
 _PAPERS: Final = "材料|资料|文件|证件|手续"
 _AND: Final = "和|跟|与|同|以及|及|、"
 _UNLIKE: Final = "区别|不同之处|不同|差别|差异|不一样"
@@ -34,8 +34,7 @@ _RIDES: Final = (
 )
 _SELDOM: Final[tuple[tuple[str, Turned], ...]] = (
     (
-        rf"(?:(收)不\1|(?:需要|要|会)?收取?(?=.*吗$))(?=\w{{0,3}}(?:{_FEES})吗?$)"
-        rf"|(?<!没)有(?=(?:{_FEES})吗$)",
+        rf"(?:(收)不\1|(?:需要|要|会)?收取?(?=.*吗$))(?=\w{{0,3}}(?:{_FEES})吗?$)",
         "要",
     ),
     (r",有(?:什么|啥|何|没有)好?的?(?:办法|方法|法子|招)吗?$", "怎么办"),

@@ -18,6 +18,8 @@ from tests.semantic.texts import reading
         ("被", "账户被锁了"),
         ("时", "发烧时能洗澡吗"),
         ("码", "车牌号码怎么查"),
+        ("候", "发烧的时候能洗澡吗"),
+        ("果", "如果发烧能洗澡吗"),
     ],
 )
 def test_says_nothing(word: str, text: str) -> None:
@@ -47,6 +49,8 @@ def test_says_nothing(word: str, text: str) -> None:
         ("内", "车内"),
         ("外", "车外"),
         ("头", "牙刷头"),
+        ("果", "苹果汁"),
+        ("时", "什么时候发烧"),
     ],
 )
 def test_says_something(word: str, text: str) -> None:
