@@ -44,5 +44,12 @@ ful less
 er ee
 or ee
 free ful
+ate ite
+ate ide
+ite ide
+ane ene
+ane yne
+ene yne
+ose ase
 """
 """Beginnings and endings that do so to one stem: overpaid and underpaid, harmful and harmless."""

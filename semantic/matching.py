@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -23,6 +24,7 @@ _WORDS: Final[dict[str, list[str]]] = {}
 """To a word that stands for several that ask the same, those."""
 for _word, _first in SYNONYMS.items():
     _WORDS.setdefault(_first, []).append(_word)
+_DOUBLED: Final = re.compile(r"(.*[aeiou]([bdgmnprt]))\2(?:ing|ed)")
 _LONG: Final = 5
 """Letters from which on a single slip of the pen leaves a word known."""
 
@@ -88,7 +90,14 @@ def akin(one: str, other: str) -> bool:
     """Whether two words are forms of one, or one is the other with a slip of the pen."""
     if not (one.isalpha() and other.isalpha() and one.isascii() and other.isascii()):
         return False
-    return _inflected(one, other) or _slipped(one, other)
+    return not _doubled(one, other) and (_inflected(one, other) or _slipped(one, other))
+
+
+def _doubled(one: str, other: str) -> bool:
+    """Whether a doubled letter makes two verbs of them: hoping and hopping, planed and planned."""
+    short, long = sorted((one, other), key=len)
+    found = _DOUBLED.fullmatch(long)
+    return found is not None and short == found[1] + long[found.end(2) + 1 :]
 
 
 def _inflected(one: str, other: str) -> bool:
@@ -98,6 +107,8 @@ def _inflected(one: str, other: str) -> bool:
     short, long = sorted((one, other), key=len)
     if len(short) < 3 or short[:3] != long[:3]:
         return False
+    if long == f"{short}e" and {one, other} <= LOOKALIKES:
+        return False  # breath and breathe
     return not _roots(one).isdisjoint(_roots(other))
 
 
