@@ -15,7 +15,10 @@ from semantic.words import NOUN_OF
 _IRREGULAR: Final = {
     "children": "child", "men": "man", "women": "woman", "feet": "foot", "teeth": "tooth",
     "mice": "mouse", "wives": "wife", "knives": "knife", "lives": "life",
+    "news": "news", "glasses": "glasses", "customs": "customs", "goods": "goods",
+    "shorts": "shorts", "premises": "premises", "clothes": "clothes",
 }  # fmt: skip
+"""Also what is another thing by its s."""
 
 _VOWELS: Final = re.compile("[aeiouy]")
 _SHORT: Final = 5

@@ -80,6 +80,9 @@ application app
 configuration config
 repository repo
 directory folder
+dictionary dict
+string str
+integer int
 parameter argument param
 environment env
 programme program
@@ -116,7 +119,6 @@ windscreen windshield
 lorry truck
 railway railroad
 advert ad advertisement
-laptop notebook
 """.strip().splitlines()
     for word in line.split()
 }

@@ -39,6 +39,8 @@ _WRITTEN: Final = "|".join(
     )
 )
 _AUXILIARY: Final = "can|could|should|must|may|might|will|would|do|did|am|are|is|was|were|have|has"
+_SPEAKERS: Final = r"(?:i|we|you|they|he|she|it|someone|people)\b"
+"""Who is not what a deed is done to."""
 _TURNS: Final[tuple[tuple[str, Turned], ...]] = (
     # asked within another clause: what comes before its subject there, comes behind it here
     (
@@ -124,6 +126,16 @@ _TURNS: Final[tuple[tuple[str, Turned], ...]] = (
     (
         rf"^how (?:is|are) (?!.*\b(?:my|your|our)\b)(.+) ({_MAKES})$",
         lambda found: f"how to {base(found[2])} {found[1]}",
+    ),
+    (
+        rf"^how (?:should|can|could) (?!{_SPEAKERS})((?:\w+ ){{1,4}}?)be (?!able\b)(\w+ed)"
+        r"((?: (?!by\b)\w+)*)$",
+        lambda found: f"how to {base(found[2])} {found[1].rstrip()}{found[3]}",
+    ),
+    (
+        rf"^how often (?:(?:does|do) (?!{_SPEAKERS})(.+) need (\w+ing)|(?:should|must) "
+        rf"(?!{_SPEAKERS})(.+) be (\w+ed))$",
+        lambda found: f"how often should i {base(found[2] or found[4])} {found[1] or found[3]}",
     ),
     (r"^(?:who|whom) (?:is|was|were|are) (.+) (\w+(?:ed|en|wn)) by$", r"who \2 \1"),
     (r"^where (is|are|was|were) (.+) (?:located|situated)$", r"where \1 \2"),

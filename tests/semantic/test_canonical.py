@@ -12,6 +12,9 @@ from tests.semantic.texts import reading
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("How often should I water figs", "How often do figs need watering"),
+        ("Merge two dicts in Python", "Merge two dictionaries in Python"),
+        ("How should a kettle be descaled", "How do I descale a kettle"),
         ("how do I get a refund", "refund process"),
         ("How can I get a refund?", "what are the steps to get a refund"),
         ("how do I reset my password", "What is the best way to reset my password?"),
@@ -134,6 +137,9 @@ def test_one_question(one: str, other: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("How do I wash customs papers", "How do I wash custom papers"),
+        ("Where do I buy glasses in Graz", "Where do I buy glass in Graz"),
+        ("Where do I buy a laptop", "Where do I buy a notebook"),
         ("how do I get a refund", "how do I avoid a refund"),
         ("how do I get a refund", "how do I get an exchange"),
         ("how do I get a refund", "how do I not get a refund"),

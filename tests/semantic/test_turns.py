@@ -10,6 +10,12 @@ from semantic.turns import plain
 @pytest.mark.parametrize(
     ("asked", "turned"),
     [
+        ("how often does a fig need watering", "how often should i water a fig"),
+        ("how often should the oil be changed", "how often should i change the oil"),
+        ("how should a kettle be descaled", "how to descale a kettle"),
+        ("how can rust be removed from a chain", "how to remove rust from a chain"),
+        ("how can i be reached", "how can i be reached"),
+        ("how can a tenant be evicted by a landlord", "how can a tenant be evicted by a landlord"),
         ("where i can buy stamps", "where can i buy stamps"),
         ("what time it is in oslo", "what time is it in oslo"),
         ("if the kiosk is open on sunday", "is the kiosk open on sunday"),
