@@ -86,6 +86,27 @@ employer, boss | employee, worker
 buyer, customer | seller, vendor
 sender | recipient
 parent | child
+candidate, applicant, interviewee | interviewer, recruiter
+teacher, instructor, tutor | pupil, student
+doctor, nurse, therapist, dentist | patient
+lawyer, solicitor, therapist | client
+lender, creditor | borrower, debtor
+plaintiff, claimant, prosecutor | defendant, accused
+insurer | insured, policyholder
+host | guest
+driver, pilot | passenger
+supplier, waiter | customer, diner
+donor, giver, sender | recipient, receiver
+publisher | author
+speaker, lecturer | listener, audience
+writer | reader
+bride | groom, bridegroom
+husband | wife
+victim | offender, perpetrator
+examiner | candidate, examinee
+coach | player, athlete
+leader | follower
+winner | loser
 male, man, men | female, woman, women
 boy | girl
 spicy | mild

@@ -35,6 +35,8 @@ LONGEST: Final = 2048
 _UPPER: Final = 0.6
 """Share of capitals from which on they say nothing."""
 _PIVOTS: Final = frozenset(listed("to from than over vs versus into by between before after"))
+_SIDES: Final = _PIVOTS | {"in"}
+"""Words whose sides are not to be exchanged, as those of the pivots; of a place, all is said."""
 _HAN_PIVOT: Final = re.compile("[到比转给对找告向跟让替成被从]|违约|欠|打|追|喜欢")
 _STATES: Final = re.compile(r"\bU\.S\.(?:A\.)?|\bUS\b")
 """In lower case they would be a pronoun."""
@@ -174,9 +176,9 @@ def _content(body: list[str]) -> tuple[str, ...]:
 
 def _pivots(words: list[str]) -> tuple[tuple[str, str, str], ...]:
     return tuple(
-        (word, words[place - 1], _after(words, place))
+        (word, stem(words[place - 1]), stem(_after(words, place)))
         for place, word in enumerate(words)
-        if word in _PIVOTS and 0 < place < len(words) - 1
+        if word in _SIDES and 0 < place < len(words) - 1
     )
 
 

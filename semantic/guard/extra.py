@@ -17,6 +17,13 @@ _FEW: Final = 2
 _PLACES: Final = frozenset(
     listed("under over by from without through during within up off out per")
 )
+_IDLE: Final = (_PLACES - {"per", "during"}) | frozenset(
+    listed(
+        "get need require use using possible able cause happen ever myself properly correctly "
+        "simply total altogether want try take have kind type sort mean name call time date"
+    )
+)
+"""Words that one of two longer questions may lack: what they say is said by others there."""
 _LOOSE: Final = EMPTY | _PLACES
 """Words that make no phrase with the one beside them."""
 
@@ -29,10 +36,11 @@ def differ(asked: Reading, stored: Reading) -> bool:
         return False
     if _grown(asked.body, stored.body) or _grown(stored.body, asked.body):
         return True
-    if min(_count(asked), _count(stored)) > _FEW:
-        return False
     mine, theirs = unmatched(asked.content, stored.content)
-    return bool(mine) != bool(theirs)
+    if bool(mine) == bool(theirs):
+        return False
+    few = min(_count(asked), _count(stored)) <= _FEW
+    return few or not _IDLE.issuperset(mine + theirs)
 
 
 def _count(reading: Reading) -> int:

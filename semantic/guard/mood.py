@@ -17,6 +17,7 @@ _FORCE: Final = {
     "shall": "must",
 }
 """Who should do it is told what who must is told: only leave and duty exclude each other."""
+_WILL: Final = frozenset(("will", "would"))
 _WAS: Final = frozenset(("did", "was", "were", "had"))
 _HAS: Final = frozenset(("has", "have"))
 _PRESENT: Final = _HAS | frozenset(("do", "does", "is", "are", "am", "can", "will"))
@@ -48,6 +49,8 @@ def differ(asked: Reading, stored: Reading) -> bool:
     forces = _FORCE.get(_first(asked)), _FORCE.get(_first(stored))
     if None not in forces and forces[0] != forces[1]:
         return True
+    if asked.language == stored.language == "en" and asked.question == stored.question == "whether":
+        return _wills(asked, stored) or _later(asked, stored) or _later(stored, asked)
     if asked.language == stored.language == "zh":
         if (_leave(asked) and _duty(stored)) or (_duty(asked) and _leave(stored)):
             return True
@@ -68,6 +71,17 @@ def _duty(reading: Reading) -> bool:
 def _first(reading: Reading) -> str:
     """The modal that governs the question."""
     return reading.modal.split()[0] if reading.modal else ""
+
+
+def _wills(asked: Reading, stored: Reading) -> bool:
+    """Whether of only one it is asked if it will be so, and of the other if it may or must; or, of
+    no one who speaks, if it is and if it should be."""
+    one, other = _first(asked), _first(stored)
+    if (one in _WILL) != (other in _WILL):
+        return one in _FORCE or other in _FORCE
+    if asked.persons or stored.persons:
+        return False
+    return {one, other} in ({"is", "should"}, {"is", "must"})
 
 
 def _later(asked: Reading, stored: Reading) -> bool:

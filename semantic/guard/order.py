@@ -7,15 +7,18 @@ from collections import Counter
 from itertools import pairwise
 from typing import Final
 
-from semantic.glossary import HAN, NOTHING
+from semantic.glossary import ENGLISH, HAN, NOTHING
 from semantic.reading import Reading
-from semantic.stems import stem
+from semantic.stems import base, stem
 from semantic.tongue import Language
-from semantic.words import AUXILIARY
+from semantic.words import AUXILIARY, EMPTY
 
 _ACTS: Final = frozenset(("do", "does", "did", "i"))
+_ARTICLES: Final = frozenset(("a", "an", "the"))
 _CLAUSE: Final = 3
 """Words of the shortest clause."""
+_VERBS: Final = frozenset(("found", "ground", "saw", "bore", "wound", "bound", "lay", "fell"))
+"""English verbs that are the past of others."""
 _FRONTS: Final = frozenset(("in", "on", "at", "for", "with", "into", "during", "under", "within"))
 """English words that begin a phrase which may be told first or last."""
 _HOW: Final = frozenset("如何怎么样为什啥咋吗呢")
@@ -50,6 +53,8 @@ def differ(asked: Reading, stored: Reading) -> bool:
         )
     ):
         return True
+    if _redone(asked, stored):
+        return True
     if _exchanged(asked, stored) or _given(asked, stored) or _given(stored, asked):
         return True
     if not (asked.turned and stored.turned) or len(asked.body) != len(stored.body):
@@ -63,7 +68,10 @@ def _shuffled(asked: Reading, stored: Reading) -> bool:
     """Whether one has just the words of the other in another order, as `milk chocolate` has those
     of `chocolate milk`. Whole clauses may change places, and so may what a Chinese text is about;
     how it is done is asked before it or behind."""
-    one, other = tuple(map(stem, asked.words)), tuple(map(stem, stored.words))
+    one, other = (
+        tuple(stem(word) for word in reading.words if word not in _ARTICLES)
+        for reading in (asked, stored)
+    )
     if one == other or sorted(one) != sorted(other):
         return False
     if asked.language == "zh":
@@ -120,14 +128,28 @@ def _exchanged(asked: Reading, stored: Reading) -> bool:
     spoken of, one run of words may stand elsewhere, and no two."""
     if asked.persons != stored.persons:
         return False
-    if sorted(asked.content) != sorted(stored.content):
+    one, other = tuple(map(base, asked.content)), tuple(map(base, stored.content))
+    if sorted(one) != sorted(other):
         return _crossed(asked.content, stored.content, asked.language)
     if asked.question == stored.question == "who" and _sought(asked) != _sought(stored):
         return True
-    if asked.content == stored.content:
+    if one == other:
         return False
     spoken = bool(asked.persons) and not (_by_me(asked) and _by_me(stored))
-    return spoken or not _moved(asked.content, stored.content)
+    return spoken or not _moved(one, other) or _compounded(asked, stored)
+
+
+def _redone(asked: Reading, stored: Reading) -> bool:
+    """Whether, of two English questions of how, what is done in one is what has been done in the
+    other, and the other way round: how to wash what is painted, and to paint what is washed."""
+    if not asked.question == stored.question == "how" or asked.language != "en":
+        return False
+    if asked.body[:1] != stored.body[:1] and not _VERBS.isdisjoint(
+        asked.body[:1] + stored.body[:1]
+    ):
+        return True
+    one, other = [*map(base, asked.body)], [*map(base, stored.body)]
+    return one[:1] != other[:1] and sorted(one) == sorted(other) and not _passive(asked, stored)
 
 
 def _crossed(one: tuple[str, ...], other: tuple[str, ...], language: Language) -> bool:
@@ -137,6 +159,36 @@ def _crossed(one: tuple[str, ...], other: tuple[str, ...], language: Language) -
     if len(mine) < _MANY[language] or max(len(one), len(other)) > len(mine) + _FEW:
         return False
     return not _moved(tuple(mine), tuple(theirs))
+
+
+def _passive(asked: Reading, stored: Reading) -> bool:
+    """Whether one asks how a thing is done, and the other how one does it."""
+    return (base(asked.body[-1]) == stored.body[0]) != (base(stored.body[-1]) == asked.body[0]) or (
+        "be" in asked.words
+    ) != ("be" in stored.words)
+
+
+def _compounded(asked: Reading, stored: Reading) -> bool:
+    """Whether two English nouns, one beside the other, have changed places: a guest house and a
+    house guest. What tells of a state, or how, may stand on either side."""
+    if asked.language != "en":
+        return False
+    nouns = [
+        {
+            (stem(left), stem(right))
+            for left, right in pairwise(reading.words)
+            if left.isalpha() and right.isalpha() and not {left, right} & EMPTY
+        }
+        for reading in (asked, stored)
+    ]
+    return any(
+        (right, left) in nouns[1] and not (_tells(left) or _tells(right))
+        for left, right in nouns[0]
+    )
+
+
+def _tells(word: str) -> bool:
+    return word.endswith("ly") or ENGLISH.get(word, NOTHING).poles != ()
 
 
 def _kept(one: tuple[str, ...], other: tuple[str, ...]) -> list[str]:

@@ -8,13 +8,22 @@ from semantic.reading import Reading
 
 _FOR_ALL: Final = frozenset(("how", "todo", "where", "fix", "price"))
 """Types in which I and you are anyone."""
+_HE: Final = frozenset(("he", "him", "his", "himself"))
+_SHE: Final = frozenset(("she", "her", "hers", "herself"))
 
 
 def differ(asked: Reading, stored: Reading) -> bool:
-    """Whether one speaks of its asker alone, and the other of the one spoken to alone."""
+    """Whether one speaks of its asker alone, and the other of the one spoken to alone; or only one
+    of him, or of her."""
+    if asked.language == stored.language == "en" and _third(asked) != _third(stored):
+        return True
     if asked.language != stored.language or not _FOR_ALL.isdisjoint(
         (asked.question, stored.question)
     ):
         return False
     one, other = frozenset(asked.persons), frozenset(stored.persons)
     return bool(one and other) and one.isdisjoint(other)
+
+
+def _third(reading: Reading) -> tuple[bool, bool]:
+    return not _HE.isdisjoint(reading.words), not _SHE.isdisjoint(reading.words)

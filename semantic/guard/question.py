@@ -25,6 +25,18 @@ _FAMILIES: Final = {
 """Types that exclude each other; whether, what and measures go with any."""
 _CLOSE: Final = frozenset({frozenset({"how", "where"}), frozenset({"price", "count"})})
 """Where to apply for it and how to are one answer to those who ask."""
+_UNTIL: Final = frozenset(("until", "till", "before", "take", "soon", "quickly"))
+"""Words with which how long it takes is when it comes."""
+_WRITES: Final = frozenset(
+    ("write", "draft", "compose", "translate", "summarize", "summarise", "generate", "design",
+     "rewrite", "proofread", "paraphrase", "suggest", "recommend", "describe")
+)  # fmt: skip
+_ANYWHERE: Final = frozenset(
+    ("find", "see", "view", "check", "change", "update", "edit", "set", "turnon", "turnoff",
+     "enable", "disable", "download", "reset", "apply", "register", "login", "cancel", "enter",
+     "upload", "sign", "report", "complain", "signup", "pay", "claim")
+)  # fmt: skip
+"""Deeds of which where one does it tells how."""
 _TIMES: Final = {"when", "long"}
 _ENDS: Final = {"state", "why"}
 """What comes of it, and what it comes of."""
@@ -43,6 +55,8 @@ def differ(asked: Reading, stored: Reading) -> bool:
         return True
     if {asked.question, stored.question} == _ENDS:
         return True
+    if asked.language == stored.language == "en" and _else(asked, stored):
+        return True
     if asked.question == stored.question:
         return asked.language == "zh" and _measures(asked.text) != _measures(stored.text)
     one, other = _FAMILIES.get(asked.question), _FAMILIES.get(stored.question)
@@ -51,6 +65,19 @@ def differ(asked: Reading, stored: Reading) -> bool:
     if one == other:
         return False
     return frozenset((one, other)) not in _CLOSE
+
+
+def _else(asked: Reading, stored: Reading) -> bool:
+    """Whether two close types of English questions are two all the same: how one does it where
+    there is a place for it, how to write a text and the text itself."""
+    types = {asked.question, stored.question}
+    words = {*asked.words, *stored.words}
+    if types == {"how", "where"}:
+        return _ANYWHERE.isdisjoint(words)
+    if types == _TIMES:
+        return _UNTIL.isdisjoint(words)
+    told = asked if asked.question == "" else stored
+    return types == {"how", ""} and not _WRITES.isdisjoint(told.words[:1])
 
 
 def _clocked(reading: Reading) -> bool:

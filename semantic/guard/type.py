@@ -14,6 +14,8 @@ _CLOSE: Final = (
     {"price", "count"},
 )
 """Types that one answer may do for."""
+_NUMBER: Final = frozenset(("count", "number", "amount", "total", "quantity", "population"))
+_HOW: Final = frozenset(("how", "todo"))
 _HARD: Final = frozenset(("why", "when", "long", "often", "where", "who", "fix"))
 """Types that `what` does not stand for either; English often asks how, and measures, by it."""
 
@@ -25,7 +27,14 @@ def differ(asked: Reading, stored: Reading) -> bool:
         return False
     if types == {"how", "manner"} and (_passive(asked) or _passive(stored)):
         return False
-    return asked.language == "zh" or "what" not in types or not _HARD.isdisjoint(types)
+    if asked.language == "zh" or "what" not in types or not _HARD.isdisjoint(types):
+        return True
+    what, other = (asked, stored) if asked.question == "what" else (stored, asked)
+    if other.question == "count":
+        return _NUMBER.isdisjoint(what.content)
+    if other.question == "whether":
+        return other.modal != "there"
+    return other.question in _HOW and "need" in what.words
 
 
 def _passive(reading: Reading) -> bool:

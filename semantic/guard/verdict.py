@@ -6,9 +6,12 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from semantic.guard import (
+    actor,
+    cause,
     clause,
     code,
     condition,
+    demand,
     extra,
     kind,
     language,
@@ -22,10 +25,12 @@ from semantic.guard import (
     order,
     part,
     person,
+    preposition,
     question,
     relation,
     slot,
     swap,
+    tense,
     term,
     type,
     variant,
@@ -56,6 +61,11 @@ BASE: Final[dict[str, Guard]] = {
     "clause": clause.differ,
     "person": person.differ,
     "voice": voice.differ,
+    "tense": tense.differ,
+    "cause": cause.differ,
+    "actor": actor.differ,
+    "demand": demand.differ,
+    "preposition": preposition.differ,
 }
 """Cheap ones first."""
 BALANCED: Final[dict[str, Guard]] = {

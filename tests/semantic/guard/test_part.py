@@ -11,6 +11,10 @@ from tests.semantic.texts import both
 @pytest.mark.parametrize(
     ("asked", "stored"),
     [
+        ("Users who bought every book", "Users who bought any book"),
+        ("Check if all fields are set", "Check if any field is set"),
+        ("Are few seats left", "Are a few seats left"),
+        ("Do not all members vote", "Do all members not vote"),
         ("Can adults use the pool", "Can only adults use the pool"),
         ("Is the trial exclusively for students", "Is the trial for students"),
         ("Peel an apple", "Peel half an apple"),
@@ -31,6 +35,9 @@ def test_refused(asked: str, stored: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "stored"),
     [
+        ("How do I remove any stain", "How do I remove every stain"),
+        ("Are a few seats left", "Are some seats left"),
+        ("How many seats are left", "Are some seats left"),
         ("Can only adults use the pool", "Is it only adults who can use the pool"),
         ("Are all seats reserved", "Is every seat reserved"),
         ("Can all members vote", "Can any member vote"),

@@ -11,6 +11,7 @@ from tests.semantic.texts import both
 @pytest.mark.parametrize(
     ("asked", "stored"),
     [
+        ("Tell my boss about his slip", "Tell my boss about her slip"),
         ("What becomes of the bond when I resign", "What becomes of the bond when you resign"),
         ("Will I retire early", "Will you retire early"),
         ("Who pays me", "Who pays you"),
@@ -24,6 +25,7 @@ def test_refused(asked: str, stored: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "stored"),
     [
+        ("Is he allowed to vote", "May he vote"),
         ("How do I glaze a pot", "How do you glaze a pot"),
         ("Where can I park", "Where can you park"),
         ("What becomes of the bond when I resign", "What becomes of my bond on resigning"),
