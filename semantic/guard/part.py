@@ -56,10 +56,10 @@ def _not_all(reading: Reading) -> bool:
 
 
 def _parts(reading: Reading) -> int:
-    """How many words narrow a question down."""
+    """How many words narrow a question down; what is too much, is so for something."""
     if reading.language == "zh":
         return len(_HAN_ONLY.findall(reading.text))
-    return sum(word in _ONLY for word in reading.words)
+    return sum(word in _ONLY for word in reading.words) + ("too" in reading.words[:-1])
 
 
 def _amounts(reading: Reading) -> set[int]:

@@ -17,7 +17,6 @@ during while when
 in into inside
 on onto upon
 to into towards
-for to
 of for
 of in
 of at
@@ -52,6 +51,8 @@ buy order get purchase download remove delete rent hire borrow collect extract w
 pay send book travel go contact fill cover replace start begin end come = by with via in on over
 cook bake fry make write build create program code implement = with in on
 make build produce consist = of from
+card letter gift present song email message note poem speech toast invitation bus train flight
+    ferry ticket open important useful = for to
 help assist = with in for
 protect hide = from against
 divide split = into in by between

@@ -78,7 +78,12 @@ def _done(done: tuple[str, ...], doing: tuple[str, ...]) -> bool:
     developed and developing countries, a used car and the use of a car."""
     for place, word in enumerate(done[1:-1], 1):
         root = base(word)
-        if root == word or word.endswith("ing") or word in doing or not done[place + 1].isalpha():
+        if (
+            root in (word, "be")
+            or word.endswith("ing")
+            or word in doing
+            or not done[place + 1].isalpha()
+        ):
             continue
         if done[place - 1] in _BE or done[place + 1] in _BE:
             continue

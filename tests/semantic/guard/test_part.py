@@ -12,6 +12,7 @@ from tests.semantic.texts import both
     ("asked", "stored"),
     [
         ("Users who bought every book", "Users who bought any book"),
+        ("Is the soup too hot to eat", "Is the soup hot to eat"),
         ("Check if all fields are set", "Check if any field is set"),
         ("Are few seats left", "Are a few seats left"),
         ("Do not all members vote", "Do all members not vote"),

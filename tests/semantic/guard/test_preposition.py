@@ -13,6 +13,7 @@ from tests.semantic.texts import both
     [
         ("Songs by children", "Songs for children"),
         ("Reviews of tutors", "Reviews by tutors"),
+        ("How do I write for children", "How do I write to children"),
         ("What was said by the judge", "What was said to the judge"),
         ("Is the zoo open until Friday", "Is the zoo open from Friday"),
         ("What can I see from the tower", "What can I see in the tower"),

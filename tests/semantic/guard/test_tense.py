@@ -15,6 +15,7 @@ from tests.semantic.texts import both
         ("Who runs the mill", "Who ran the mill"),
         ("What happens when it rains", "What happened when it rained"),
         ("Is the pool being cleaned", "Has the pool been cleaned"),
+        ("Has the bus left", "Is the bus leaving"),
         ("Should I have called a vet", "Should I call a vet"),
         ("How do developed countries trade", "How do developing countries trade"),
         ("Do I insure a used car", "Do I use an insured car"),
