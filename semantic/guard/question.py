@@ -37,6 +37,12 @@ _ANYWHERE: Final = frozenset(
      "upload", "sign", "report", "complain", "signup", "pay", "claim")
 )  # fmt: skip
 """Deeds of which where one does it tells how."""
+_INNER: Final = re.compile(
+    r"\b(?:know|tell|decide|choose|learn|ask|explain|check|see|say|remember|understand|determine"
+    r"|describe|show|predict|teach)(?: (?:me|us|him|her|them|someone|people))?"
+    r" (how (?:much|many|long|often|far|old)|how|why|where|who|what|which|when|if|whether)\b"
+)
+_ONE: Final = {"when": "if", "whether": "if", "which": "what"}
 _TIMES: Final = {"when", "long"}
 _ENDS: Final = {"state", "why"}
 """What comes of it, and what it comes of."""
@@ -70,6 +76,9 @@ def differ(asked: Reading, stored: Reading) -> bool:
 def _else(asked: Reading, stored: Reading) -> bool:
     """Whether two close types of English questions are two all the same: how one does it where
     there is a place for it, how to write a text and the text itself."""
+    one, other = _inner(asked), _inner(stored)
+    if one and other and one.isdisjoint(other):
+        return True
     types = {asked.question, stored.question}
     words = {*asked.words, *stored.words}
     if types == {"how", "where"}:
@@ -78,6 +87,11 @@ def _else(asked: Reading, stored: Reading) -> bool:
         return _UNTIL.isdisjoint(words)
     told = asked if asked.question == "" else stored
     return types == {"how", ""} and not _WRITES.isdisjoint(told.words[:1])
+
+
+def _inner(reading: Reading) -> set[str]:
+    """What is asked within an English question: how to tell why, or where."""
+    return {_ONE.get(word, word) for word in _INNER.findall(" ".join(reading.words))}
 
 
 def _clocked(reading: Reading) -> bool:

@@ -12,6 +12,7 @@ from tests.semantic.texts import both
     ("asked", "stored"),
     [
         ("How do I donate blood", "Where do I donate blood"),
+        ("How do I know where figs grow", "How do I know why figs grow"),
         ("Write a memo on leave", "How do I write a memo on leave"),
         ("When is the ferry ride", "How long is the ferry ride"),
         ("Why was it closed", "When was it closed"),
@@ -39,6 +40,7 @@ def test_refused(asked: str, stored: str) -> None:
     ("asked", "stored"),
     [
         ("How do I update my address", "Where do I update my address"),
+        ("How do I tell if figs are ripe", "How do I tell when figs are ripe"),
         ("When does it come", "How long until it comes"),
         ("Sort a list in Lua", "How do I sort a list in Lua"),
         ("When does it open", "What time does it open"),
