@@ -17,8 +17,6 @@ _ACTS: Final = frozenset(("do", "does", "did", "i"))
 _ARTICLES: Final = frozenset(("a", "an", "the"))
 _CLAUSE: Final = 3
 """Words of the shortest clause."""
-_VERBS: Final = frozenset(("found", "ground", "saw", "bore", "wound", "bound", "lay", "fell"))
-"""English verbs that are the past of others."""
 _FRONTS: Final = frozenset(("in", "on", "at", "for", "with", "into", "during", "under", "within"))
 """English words that begin a phrase which may be told first or last."""
 _HOW: Final = frozenset("如何怎么样为什啥咋吗呢")
@@ -52,8 +50,6 @@ def differ(asked: Reading, stored: Reading) -> bool:
             (asked.persons, stored.persons),
         )
     ):
-        return True
-    if _redone(asked, stored):
         return True
     if _exchanged(asked, stored) or _given(asked, stored) or _given(stored, asked):
         return True
@@ -139,19 +135,6 @@ def _exchanged(asked: Reading, stored: Reading) -> bool:
     return spoken or not _moved(one, other) or _compounded(asked, stored)
 
 
-def _redone(asked: Reading, stored: Reading) -> bool:
-    """Whether, of two English questions of how, what is done in one is what has been done in the
-    other, and the other way round: how to wash what is painted, and to paint what is washed."""
-    if not asked.question == stored.question == "how" or asked.language != "en":
-        return False
-    if asked.body[:1] != stored.body[:1] and not _VERBS.isdisjoint(
-        asked.body[:1] + stored.body[:1]
-    ):
-        return True
-    one, other = [*map(base, asked.body)], [*map(base, stored.body)]
-    return one[:1] != other[:1] and sorted(one) == sorted(other) and not _passive(asked, stored)
-
-
 def _crossed(one: tuple[str, ...], other: tuple[str, ...], language: Language) -> bool:
     """Whether, but for a word or two, both have the same words, with more than one run of them
     elsewhere."""
@@ -159,13 +142,6 @@ def _crossed(one: tuple[str, ...], other: tuple[str, ...], language: Language) -
     if len(mine) < _MANY[language] or max(len(one), len(other)) > len(mine) + _FEW:
         return False
     return not _moved(tuple(mine), tuple(theirs))
-
-
-def _passive(asked: Reading, stored: Reading) -> bool:
-    """Whether one asks how a thing is done, and the other how one does it."""
-    return (base(asked.body[-1]) == stored.body[0]) != (base(stored.body[-1]) == asked.body[0]) or (
-        "be" in asked.words
-    ) != ("be" in stored.words)
 
 
 def _compounded(asked: Reading, stored: Reading) -> bool:

