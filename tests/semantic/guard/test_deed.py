@@ -24,6 +24,7 @@ def test_refused(asked: str, stored: str) -> None:
     [
         ("How can silt be swept from a large drain", "How do I sweep silt from a large drain"),
         ("How do I wash a painted wall", "How do I wash the painted walls"),
+        ("How do I remove silt safely", "How do I safely remove silt"),
         ("How do I wash a painted wall", "How do I paint a kitchen wall"),
     ],
 )
