@@ -116,7 +116,7 @@ light | dark
 strict | loose, lenient
 temporary | permanent
 optional, voluntary | mandatory, compulsory, required
-single | double, joint
+single | double, joint, pair
 asc, ascending | desc, descending
 horizontal | vertical
 synchronous, sync | asynchronous, async

@@ -146,12 +146,13 @@ def _crossed(one: tuple[str, ...], other: tuple[str, ...], language: Language) -
 
 def _compounded(asked: Reading, stored: Reading) -> bool:
     """Whether two English nouns, one beside the other, have changed places: a guest house and a
-    house guest. What tells of a state, or how, may stand on either side."""
+    house guest, a driving test and a test drive. What tells of a state, or how, may stand on either
+    side."""
     if asked.language != "en":
         return False
     nouns = [
         {
-            (stem(left), stem(right))
+            (base(left), base(right))
             for left, right in pairwise(reading.words)
             if left.isalpha() and right.isalpha() and not {left, right} & EMPTY
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
 from semantic.reading import Reading
@@ -14,8 +15,10 @@ _SHE: Final = frozenset(("she", "her", "hers", "herself"))
 
 def differ(asked: Reading, stored: Reading) -> bool:
     """Whether one speaks of its asker alone, and the other of the one spoken to alone; or only one
-    of him, or of her."""
-    if asked.language == stored.language == "en" and _third(asked) != _third(stored):
+    of him, or of her; or one of a thing of yours, and the other of any."""
+    if asked.language == stored.language == "en" and (
+        _third(asked) != _third(stored) or _any(asked, stored) or _any(stored, asked)
+    ):
         return True
     if asked.language != stored.language or not _FOR_ALL.isdisjoint(
         (asked.question, stored.question)
@@ -27,3 +30,9 @@ def differ(asked: Reading, stored: Reading) -> bool:
 
 def _third(reading: Reading) -> tuple[bool, bool]:
     return not _HE.isdisjoint(reading.words), not _SHE.isdisjoint(reading.words)
+
+
+def _any(asked: Reading, stored: Reading) -> bool:
+    """Whether one speaks of a plumber, and the other of your plumber."""
+    yours = {thing for whose, thing in pairwise(stored.words) if whose == "your"}
+    return any(which in ("a", "an") and thing in yours for which, thing in pairwise(asked.words))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final
 
 from semantic.irregular import VERB
@@ -12,6 +13,7 @@ from semantic.stems import base
 from semantic.wordlist import listed
 
 _WHO: Final = frozenset(("who", "what"))
+_ASKER: Final = frozenset(("i", "we"))
 _FUTURE: Final = frozenset(("will", "shall"))
 _PERFECT: Final = frozenset(("has", "have", "had"))
 _BEING: Final = frozenset(("is", "are", "am"))
@@ -37,7 +39,7 @@ def differ(asked: Reading, stored: Reading) -> bool:
         return True
     return any(
         differs(*pair)
-        for differs in (_over, _under_way, _at_times, _done)
+        for differs in (_over, _ahead, _under_way, _at_times, _done)
         for pair in ((one, other), (other, one))
     )
 
@@ -52,6 +54,21 @@ def _over(past: tuple[str, ...], later: tuple[str, ...]) -> bool:
     if verb in _FUTURE:
         return any(akin(deed, word) for word in later[2:])
     return verb.endswith("s") and verb not in VERB and akin(deed, verb)
+
+
+def _ahead(past: tuple[str, ...], later: tuple[str, ...]) -> bool:
+    """Whether the asker says that it has happened to them, and that it will."""
+    ahead = [
+        (who, deed)
+        for who, will, deed in zip(later, later[1:], later[2:], strict=False)
+        if who in _ASKER and will in _FUTURE
+    ]
+    behind = [word for word in past if word not in _PERFECT]
+    return any(
+        who == one and base(deed) != deed and akin(deed, done)
+        for who, deed in pairwise(behind)
+        for one, done in ahead
+    )
 
 
 def _under_way(done: tuple[str, ...], doing: tuple[str, ...]) -> bool:

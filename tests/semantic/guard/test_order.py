@@ -32,6 +32,7 @@ from tests.semantic.texts import both
         ("Can a tenant evict a landlord", "Can a landlord evict a tenant"),
         ("房东可以赶走租客吗", "租客可以赶走房东吗"),
         ("What is milk chocolate", "What is chocolate milk"),
+        ("Who pays for a skating figure", "Who pays for a figure skate"),
         ("How do I store peanut butter", "How do I store butter peanuts"),
         ("password manager", "manager password"),
         ("does insurance cover accident damage", "does accident insurance cover damage"),

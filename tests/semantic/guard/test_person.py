@@ -15,6 +15,7 @@ from tests.semantic.texts import both
         ("What becomes of the bond when I resign", "What becomes of the bond when you resign"),
         ("Will I retire early", "Will you retire early"),
         ("Who pays me", "Who pays you"),
+        ("What does a tiler charge", "What does your tiler charge"),
         ("我会被录取吗", "你会被录取吗"),
     ],
 )
@@ -28,6 +29,7 @@ def test_refused(asked: str, stored: str) -> None:
         ("Is he allowed to vote", "May he vote"),
         ("How do I glaze a pot", "How do you glaze a pot"),
         ("Where can I park", "Where can you park"),
+        ("What does your tiler charge", "What does the tiler charge"),
         ("What becomes of the bond when I resign", "What becomes of my bond on resigning"),
         ("Do you heat the pool", "Is the pool heated"),
         ("我怎么补票", "你们怎么补票"),
