@@ -24,6 +24,8 @@ _IDLE: Final = (_PLACES - {"per", "during"}) | frozenset(
     )
 )
 """Words that one of two longer questions may lack: what they say is said by others there."""
+_SHOWN: Final = frozenset(listed("bring provide submit present show supply"))
+"""Deeds that what is needed is needed for: which papers one must bring."""
 _LOOSE: Final = EMPTY | _PLACES
 """Words that make no phrase with the one beside them."""
 
@@ -40,7 +42,12 @@ def differ(asked: Reading, stored: Reading) -> bool:
     if bool(mine) == bool(theirs):
         return False
     few = min(_count(asked), _count(stored)) <= _FEW
-    return few or not _IDLE.issuperset(mine + theirs)
+    idle = _IDLE | _SHOWN if _needs(asked) and _needs(stored) else _IDLE
+    return few or not idle.issuperset(mine + theirs)
+
+
+def _needs(reading: Reading) -> bool:
+    return reading.question == "what" and reading.modal in ("must", "need")
 
 
 def _count(reading: Reading) -> int:

@@ -28,6 +28,10 @@ from tests.semantic.texts import both
             "Does the museum shop sell maps of London",
             "Does the museum shop sell folding maps of London",
         ),
+        (
+            "How do I board the night train to Vienna",
+            "How do I bring a bike to board the night train to Vienna",
+        ),
         ("哪里卖黑巧克力", "哪里卖黑巧克力酱料"),
         ("羽毛球拍怎么选", "羽毛球拍手胶怎么选"),
         ("哪里能买滑板", "哪里能买滑板车"),
@@ -59,6 +63,10 @@ def test_refused(asked: str, stored: str) -> None:
         ("Does the shop at the pier sell maps", "Does the shop over at the pier sell maps"),
         ("Do you ship tents to Fiji", "Do you guys ship tents to Fiji"),
         ("What can mould on walls do to lungs", "What does mould on walls do to lungs"),
+        (
+            "What papers must I show to rent a boat on the Rhine",
+            "What papers do I need to rent a boat on the Rhine",
+        ),
         ("公积金怎么取", "住房公积金怎么取"),
         ("怎么取消续费", "怎么取消掉续费"),
         ("充电宝能带上飞机吗", "充电宝能带飞机吗"),
