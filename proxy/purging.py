@@ -102,7 +102,7 @@ class Purging:
         if (key, at) in self._known:
             return False
         await self._begin(key, at)
-        return await self.tiers.delete(key, shared=False)
+        return await self.tiers.delete(key, told=at)
 
     async def _begin(self, key: Key, at: float) -> None:
         """What is on its way is stored no more, and keeps nobody from asking anew."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from proxy.core.entry import Entry, Key, Stored
-    from proxy.core.events import Looked, Operation
+    from proxy.core.events import Operation
     from proxy.ports import Clock, Emit, Store
 
     Peek: TypeAlias = Callable[[Key, float], Stored | None]
@@ -85,21 +85,25 @@ class Tier:
         self._silent = silent
         self._timeout, self._storing = timeout or None, storing
         self._outage = outage or Outage(_FAILURES, _PAUSE)
-        self.owed = Debts(_OWED)
-        """What could not be deleted when it should have been."""
+        self.owed, self._void = Debts(_OWED, strict=True), Debts(_OWED)
+        """What could not be deleted here when it should have been; and perhaps not by others."""
 
     async def read(
-        self, keys: Sequence[Key], now: float, clock: Clock, emit: Emit, *, sure: bool
+        self,
+        keys: Sequence[Key],
+        now: float,
+        clock: Clock,
+        emit: Emit,
+        *,
+        sure: bool,
+        void: bool = False,
     ) -> dict[Key, Stored] | None:
         """What it holds of these, asked for at once; None: it cannot say. `sure`: whatever the
-        filter says."""
-        if self.filter is not None and not sure:
-            asked = [key for key in keys if self.filter.might_have(key)]
-            if not asked:
-                emit(TierSpared(self.name))
-                return {}
-            keys = asked
+        filter says. `void`: also what others were to delete."""
         start = clock.mono()
+        if not sure and not (keys := self._passing(keys)):
+            emit(TierSpared(self.name))
+            return {}
         if (sure and self._silent()) or not self._outage.admits(start):
             return None
         owed = self.owed.among(keys)  # it may be paid before the answer is here
@@ -110,14 +114,16 @@ class Tier:
             emit(TierLooked(self.name, "error", clock.mono() - start))
             return None
         self._worked(emit)
-        if sure and self.filter is not None:
+        if sure and (known := self.filter) is not None:
             for key in found:
-                self.filter.added(key)
-        result: Looked = "hit" if found else "miss"
-        emit(TierLooked(self.name, result, clock.mono() - start))
-        for debts in filter(None, (owed, self.owed)):
-            found = {key: stored for key, stored in found.items() if not debts.hide(stored)}
-        return found
+                known.added(key)
+        emit(TierLooked(self.name, "hit" if found else "miss", clock.mono() - start))
+        hidden = (owed, self.owed) if void else (owed, self.owed, self._void)
+        return {key: one for key, one in found.items() if not _among(hidden, one, now)}
+
+    def _passing(self, keys: Sequence[Key]) -> Sequence[Key]:
+        known = self.filter
+        return keys if known is None else [key for key in keys if known.might_have(key)]
 
     async def _got(self, keys: Sequence[Key], now: float) -> dict[Key, Stored]:
         async with asyncio.timeout(self._timeout):
@@ -174,6 +180,14 @@ class Tier:
                 return [await self.store.put(stored[0], now)]
             return await asyncio.gather(*(self.store.put(one, now) for one in stored))
 
+    async def purge(self, key: Key, clock: Clock, emit: Emit, told: float | None = None) -> bool:
+        """As `delete`. `told`: another worker has purged it then, and deletes what is shared. What
+        it cannot delete is hidden here too."""
+        if told is None or not self.shared:
+            return await self.delete(key, clock, emit)
+        self._void.owe(key, min(told, clock.now()))
+        return False
+
     async def delete(
         self, key: Key, clock: Clock, emit: Emit, *, before: float | None = None
     ) -> bool:
@@ -213,6 +227,10 @@ class Tier:
 
     def __repr__(self) -> str:
         return repr(self.store)
+
+
+def _among(debts: Sequence[Debts], stored: Stored, now: float) -> bool:
+    return any(some.hide(stored, now) for some in debts)
 
 
 async def settling(tiers: Sequence[Tier], clock: Clock, emit: Emit) -> None:

@@ -227,13 +227,12 @@ class Tiers:
             with suppress(StoreError):
                 await tier.store.delete(stored.key)
 
-    async def delete(self, key: Key, *, shared: bool = True) -> bool:
-        """Forget it everywhere, or only in what is not `shared` with other gateways; whether any
-        tier had it."""
+    async def delete(self, key: Key, *, told: float | None = None) -> bool:
+        """Forget it everywhere; whether any tier had it. `told`: another worker has purged it then
+        (unix seconds), and sees to what is shared."""
         for demand in self._demands.values():
             demand.purged(key)
-        tiers = [tier for tier in self._tiers if shared or not tier.shared]
-        return any([await tier.delete(key, self._clock, self._emit) for tier in tiers])
+        return any([await one.purge(key, self._clock, self._emit, told) for one in self._tiers])
 
     async def drop(self, key: Key, before: float, *, shared: bool = False) -> None:
         """Forget it where it was asked for earlier, in what is `shared` with other gateways or in
@@ -241,7 +240,8 @@ class Tiers:
         for tier in self._tiers:
             if tier.shared is not shared:
                 continue
-            held = await tier.read([key], self._clock.now(), self._clock, self._emit, sure=True)
+            now, look = self._clock.now(), tier.read
+            held = await look([key], now, self._clock, self._emit, sure=True, void=True)
             if held is None or (key in held and held[key].asked < before):
                 until = min(nextafter(before, EVER), self._clock.now())
                 await tier.delete(key, self._clock, self._emit, before=until)

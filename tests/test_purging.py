@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from proxy.backlog import Backlog
@@ -12,6 +13,7 @@ from proxy.flights import Flights
 from proxy.purging import Purging
 from proxy.tier import Tier
 from proxy.tiers import Tiers
+from tests.asking import arrival, chat, lookup
 from tests.fakes import FakeClock, FakeStore, settle
 from tests.stored import entry, key
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from proxy.flight import Flight
 
 KEY = key("a")
+LOOKUP = msgspec.structs.replace(lookup(arrival(chat())), key=KEY, normalized=None)
 
 
 def _quiet(event: Event) -> None:
@@ -116,6 +119,22 @@ async def test_who_purges_forgets_everywhere_and_tells() -> None:
     assert await here.purging.key(KEY)
     assert await here.where() == (False, False)
     assert here.fleet.told == [(KEY, here.clock.now())]
+
+
+@pytest.mark.parametrize(("asked", "ahead", "found"), [(-1.0, 0, 0), (0.0, 0, 1), (1.0, 60, 1)])
+async def test_what_another_worker_could_not_delete_is_not_served_here_either(
+    asked: float, ahead: float, found: int
+) -> None:
+    """`ahead`: seconds by which the clock of who purged is."""
+    here = Here()
+    now = here.clock.now()
+    stored = entry("a", asked=now + asked, created=now, tenant=LOOKUP.request.tenant)
+    await here.far.put(stored, now)
+    await here.purging.forget(KEY, now + ahead)
+    here.clock.advance(2.0)
+
+    assert bool(await here.tiers.find(LOOKUP)) is bool(found)
+    assert (await here.where())[1]
 
 
 async def test_what_was_asked_for_since_a_purge_outlives_its_echo() -> None:
