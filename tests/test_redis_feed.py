@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from proxy import config
 from proxy.adapters.clock import SystemClock
 from proxy.adapters.epoch import Epochs
+from proxy.adapters.redis import purges
 from proxy.adapters.redis.feed import EVERY, Feed
 from proxy.adapters.redis.link import Link
 from proxy.adapters.redis.purges import LASTS, MOST, PORTION, WINDOW
@@ -23,6 +24,8 @@ from tests.scripted import PREFIX, Direct, names, value
 from tests.stored import key
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import redis as driver
 
     from proxy.core.entry import Key
@@ -100,7 +103,7 @@ async def fleet(client: driver.Redis, tmp_path: Path, clock: FakeClock) -> Fleet
     return one, other
 
 
-async def rounds(fleet: Fleet, count: int = 2) -> None:
+async def rounds(fleet: Sequence[Gateway], count: int = 2) -> None:
     for _ in range(count):
         for gateway in fleet:
             await gateway.feed.round()
@@ -343,6 +346,53 @@ async def test_what_was_dropped_before_it_was_read_is_a_gap(
 
     assert other.purged == [key("c")]
     assert (one.gaps, other.gaps) == (0, 1)
+
+
+@pytest.mark.parametrize("before", [0, 1])
+async def test_what_a_gateway_could_not_keep_until_redis_came_back_is_a_gap(
+    client: driver.Redis,
+    tmp_path: Path,
+    clock: FakeClock,
+    monkeypatch: pytest.MonkeyPatch,
+    before: int,
+) -> None:
+    """`before`: purges of others that are read with the first ones of its."""
+    monkeypatch.setattr(purges, "MOST", 3)
+    one, other, third = (Gateway(client, tmp_path / name, clock) for name in "abc")
+    await rounds((one, other))
+    one.link.down = True
+    for name in "abcde":
+        assert not await one.feed.purge(key(name), AT)
+    one.link.down = False
+    for _ in range(before):
+        await third.feed.purge(key("other"), AT)
+    await one.feed.round()
+    await rounds((one, other), 3)
+
+    assert other.gaps == 1
+    assert set(other.purged) >= {key(name) for name in "cde"}
+    await rounds((one, other), 3)
+    assert other.gaps == 1
+
+
+async def test_what_was_told_too_long_ago_to_be_told_again_is_a_gap(
+    client: driver.Redis, tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than a gateway remembers were told since then, and Redis has lost them all."""
+    monkeypatch.setattr(purges, "MOST", 3)
+    one, other = (Gateway(client, tmp_path / name, clock) for name in "ab")
+    await one.feed.purge(key("first"), AT)
+    await rounds((one, other))
+    other.link.down = True
+    for name in "abcde":
+        await one.feed.purge(key(name), AT)
+    await one.feed.round()
+    client.flushall()
+    other.link.down = False
+    await rounds((one, other), 3)
+
+    assert set(other.purged) >= {key(name) for name in "cde"}
+    assert other.gaps == 1
 
 
 async def test_what_was_all_dropped_is_told_again(fleet: Fleet, client: driver.Redis) -> None:

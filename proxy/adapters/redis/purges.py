@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
@@ -12,6 +14,7 @@ from proxy.core.entry import Key
 from proxy.ports import StoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
     from typing import Any, Literal, TypeAlias
 
@@ -38,13 +41,23 @@ WINDOW: Final = 600.0
 
 _TELL: Final = f"""
 local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
-local number = (last[1] and tonumber(last[1][2][4]) or 0) + 1
-redis.call('XADD', KEYS[1], 'MAXLEN', '~', {MOST}, '*', 'key', ARGV[1], 'number', number,
-  'at', ARGV[3])
+local number, missing = (last[1] and tonumber(last[1][2][4]) or 0) + 1, tonumber(ARGV[4])
+local function tell(number)
+  redis.call('XADD', KEYS[1], 'MAXLEN', '~', {MOST}, '*', 'key', ARGV[1], 'number', number,
+    'at', ARGV[3])
+end
+if number == 1 and missing > 0 then
+  tell(number)
+  number = 2
+end
+number = number + missing
+tell(number)
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return number
 """
-"""Numbered without a hole, so that a reader sees what it missed, whatever Redis was through."""
+"""Numbered without a hole, so that a reader sees what it missed, whatever Redis was through. The
+fourth argument: how many are missing, since their gateway could not keep them until now; a stream
+begins with 1 all the same, or it might fit one that was lost."""
 
 READ: Final = f"""
 local last = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)
@@ -107,7 +120,8 @@ def standing(position: Position, last: Purge | None, news: list[Purge]) -> Stand
         return "tail"
     first = news[0].position.number if news else last.position.number + 1
     if first == position.number + 1:
-        return "whole"
+        numbers = [purge.position.number for purge in news]
+        return "hole" if any(then > this + 1 for this, then in pairwise(numbers)) else "whole"
     return "hole" if first > position.number + 1 and news else "other"
 
 
@@ -118,19 +132,24 @@ class Teller:
         self._link = link
         self._stream = stream
         self._clock = clock
-        self._told: deque[tuple[float, Purged]] = deque(maxlen=MOST)
-        self._waiting: deque[Purged] = deque(maxlen=MOST)
+        self._told: deque[tuple[float, Purged]] = deque()
+        self._waiting: deque[Purged] = deque()
+        self._dropped = 0
+        """Of those that waited; who reads on is to know that some are missing."""
+        self._forgotten = -math.inf
+        """When the last one was told of those that are not `told` any more."""
         self._unread: set[Purged] = set()
         """What was told, and did not come back in the stream yet."""
 
     def add(self, purged: Purged) -> None:
         """Have it told at the next `tell`."""
-        self._waiting.append(purged)
+        self._wait((purged,))
 
     def again(self) -> None:
         """What was told of late is told once more: Redis may have lost it."""
         since = self._clock.mono() - WINDOW
-        self._waiting.extend(purged for told, purged in self._told if told >= since)
+        self._wait(purged for told, purged in self._told if told >= since)
+        self._dropped += self._forgotten >= since
         self._told.clear()
 
     def unread(self) -> frozenset[Purged]:
@@ -139,24 +158,34 @@ class Teller:
 
     def read(self, found: set[Purged], lost: frozenset[Purged]) -> None:
         """A look has found these; those that it had to find and did not are told once more."""
-        self._waiting.extend(lost)
+        self._wait(lost)
         self._unread -= found | lost
 
     async def tell(self) -> bool:
         """Tell some of what waits; whether all that was tried is told."""
         some = [self._waiting.popleft() for _ in range(min(_TOGETHER, len(self._waiting)))]
         told = await asyncio.gather(*map(self._tell, some))
-        self._waiting.extendleft(one for one, done in zip(some, told, strict=True) if not done)
+        self._wait(one for one, done in zip(some, told, strict=True) if not done)
         return all(told)
+
+    def _wait(self, some: Iterable[Purged]) -> None:
+        self._waiting.extend(some)
+        while len(self._waiting) > MOST:
+            self._waiting.popleft()
+            self._dropped += 1
 
     async def _tell(self, purged: Purged) -> bool:
         key, at = purged
-        args = key, round(1000 * LASTS), repr(at)
+        missing, self._dropped = self._dropped, 0
+        args = key, round(1000 * LASTS), repr(at), missing
         try:
             await self._link.script(_TELL, (self._stream,), args, write=True)
         except StoreError:
+            self._dropped += missing
             return False
         self._told.append((self._clock.mono(), purged))
+        if len(self._told) > MOST:
+            self._forgotten, _ = self._told.popleft()
         if len(self._unread) < MOST:
             self._unread.add(purged)
         return True
