@@ -47,7 +47,8 @@ connect link pair sync synchronize compare speak talk chat integrate match merge
     = to with and
 add insert attach append apply change convert translate save upload copy send = to in into on at
 buy order get purchase download remove delete rent hire borrow collect extract withdraw copy
-    read cut filter erase book import install eliminate = from in at on of off out
+    read cut filter erase book import install eliminate getridof clean wash wipe
+    = from in at on of off out
 pay send book travel go contact fill cover replace start begin end come = by with via in on over
 cook bake fry make write build create program code implement = with in on
 make build produce consist = of from
@@ -121,15 +122,16 @@ def _things(words: tuple[str, ...]) -> dict[tuple[str, str], set[str]]:
 
 
 def _kin(asked: tuple[str, ...], stored: tuple[str, ...]) -> set[frozenset[str]]:
-    """What stands for each other behind the words that both have."""
-    shared = {base(stem(word)) for word in asked} & {base(stem(word)) for word in stored}
+    """What stands for each other behind words of one kind, of which both have one: whether those
+    ask the same, other guards see."""
+    here, there = ({base(stem(word)) for word in words} for words in (asked, stored))
     found = {
         frozenset((first, word))
         for verbs, first, words in _VERBS
-        if not verbs.isdisjoint(shared)
+        if not (verbs.isdisjoint(here) or verbs.isdisjoint(there))
         for word in words
     }
-    return found if _COMPARING.isdisjoint(shared) else found | {frozenset(("and", "or"))}
+    return found if _COMPARING.isdisjoint(here & there) else found | {frozenset(("and", "or"))}
 
 
 def _apart(thing: str, one: set[str], other: set[str], kin: set[frozenset[str]]) -> bool:

@@ -43,6 +43,7 @@ def test_refused(asked: str, stored: str) -> None:
         ("Cook rice in a pot", "Cook rice with a pot"),
         ("How long do I boil eggs for", "How long do I boil eggs"),
         ("The mayor of Leeds", "The mayor in Leeds"),
+        ("How do I remove ink from a desk", "How do I get rid of ink on a desk"),
         ("A song by Cher", "A poem about Cher"),
         ("Which is better, a desk or a sofa", "Which is better, a desk and a sofa"),
         ("A place at a primary school", "A primary school place"),
