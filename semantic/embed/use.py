@@ -35,7 +35,7 @@ _END: Final = 2
 
 
 class Use:
-    """A model of 32 MB that takes 2 ms for a question, 3 once other work had the caches."""
+    """A model of 32 MB that takes 1 ms for a question, 2 once other work had the caches."""
 
     dimension = 512
     languages: frozenset[str] | None = frozenset(_LANGUAGES.split())
