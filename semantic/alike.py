@@ -6,7 +6,7 @@ from typing import Final
 
 from semantic.canonical import defines
 from semantic.han_light import weighty
-from semantic.matching import same
+from semantic.matching import moved, same
 from semantic.near import near
 from semantic.profiles import threshold_alike
 from semantic.reading import Reading
@@ -45,7 +45,7 @@ def alike(asked: Reading, stored: Reading) -> bool:
         return False
     if _deeds(asked, stored) or (len(asked.content) < 2 and defines(asked) != defines(stored)):
         return False
-    return _moved(asked.content, stored.content) or _lightly(asked, stored)
+    return moved(asked.content, stored.content, _meet) or _lightly(asked, stored)
 
 
 def _lightly(asked: Reading, stored: Reading) -> bool:
@@ -53,7 +53,7 @@ def _lightly(asked: Reading, stored: Reading) -> bool:
     if not asked.language == stored.language == "zh":
         return False
     mine = weighty(asked)
-    return bool(mine) and _moved(mine, weighty(stored))
+    return bool(mine) and moved(mine, weighty(stored), _meet)
 
 
 def _deeds(asked: Reading, stored: Reading) -> bool:
@@ -76,22 +76,6 @@ def _passive(done: Reading, doing: Reading) -> bool:
         doing.words[:2] == ("do", "you")
         and last not in doing.words
         and same(last, doing.words[2] if len(doing.words) > _DEED else "")
-    )
-
-
-def _moved(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether other is one with at most one run of words moved."""
-    if len(one) != len(other):
-        return False
-    start, end = 0, len(one)
-    while start < end and _meet(one[start], other[start]):
-        start += 1
-    while end > start and _meet(one[end - 1], other[end - 1]):
-        end -= 1
-    middle, theirs = one[start:end], other[start:end]
-    return any(
-        all(map(_meet, middle[place:] + middle[:place], theirs))
-        for place in range(max(1, len(middle)))
     )
 
 

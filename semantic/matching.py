@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import pairwise
+from operator import eq
 from typing import TYPE_CHECKING, Final
 
 from semantic.glossary import ENGLISH, HAN, NOTHING
@@ -14,7 +15,7 @@ from semantic.near import near
 from semantic.synonyms import SYNONYMS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _ENDINGS: Final = ("ing", "ed", "er", "al", "ly", "ment", "ion", "es", "s", "e", "d", "y", "ies")
 _VOWELS: Final = frozenset("aeiou")
@@ -129,6 +130,37 @@ def parting(one: Sequence[str], other: Sequence[str]) -> int:
     while place < least and one[place] == other[place]:
         place += 1
     return place
+
+
+def apart(
+    one: tuple[str, ...], other: tuple[str, ...], meet: Callable[[str, str], bool] = eq
+) -> tuple[int, int]:
+    """Between which places two orders of as many words differ. `meet`: whether two are one."""
+    start, end = 0, len(one)
+    while start < end and meet(one[start], other[start]):
+        start += 1
+    while end > start and meet(one[end - 1], other[end - 1]):
+        end -= 1
+    return start, end
+
+
+def rotated(
+    one: tuple[str, ...], other: tuple[str, ...], meet: Callable[[str, str], bool] = eq
+) -> bool:
+    """Whether one is the other, begun elsewhere: what was said last is said first."""
+    return len(one) == len(other) and any(
+        all(map(meet, one[place:] + one[:place], other)) for place in range(max(1, len(one)))
+    )
+
+
+def moved(
+    one: tuple[str, ...], other: tuple[str, ...], meet: Callable[[str, str], bool] = eq
+) -> bool:
+    """Whether other is one with at most one run of words moved."""
+    if len(one) != len(other):
+        return False
+    start, end = apart(one, other, meet)
+    return rotated(one[start:end], other[start:end], meet)
 
 
 def _slipped(one: str, other: str) -> bool:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from semantic.glossary import ENGLISH, HAN, NOTHING
+from semantic.matching import apart, moved, rotated
 from semantic.reading import Reading
 from semantic.stems import base, stem
 from semantic.tongue import Language
@@ -82,7 +83,7 @@ def _shuffled(asked: Reading, stored: Reading) -> bool:
 def _topical(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether something is named in one Chinese text before what asks how or how much, and in the
     other behind: 疫苗多久打一次, 多久打一次疫苗."""
-    start, end = _apart(one, other)
+    start, end = apart(one, other)
     here, there = one[start:end], other[start:end]
     for place in range(1, len(here)):
         if here[place:] + here[:place] == there:
@@ -132,7 +133,7 @@ def _exchanged(asked: Reading, stored: Reading) -> bool:
     if one == other:
         return False
     spoken = bool(asked.persons) and not (_by_me(asked) and _by_me(stored))
-    return spoken or not _moved(one, other) or _compounded(asked, stored)
+    return spoken or not moved(one, other) or _compounded(asked, stored)
 
 
 def _crossed(one: tuple[str, ...], other: tuple[str, ...], language: Language) -> bool:
@@ -141,7 +142,7 @@ def _crossed(one: tuple[str, ...], other: tuple[str, ...], language: Language) -
     mine, theirs = _kept(one, other), _kept(other, one)
     if len(mine) < _MANY[language] or max(len(one), len(other)) > len(mine) + _FEW:
         return False
-    return not _moved(tuple(mine), tuple(theirs))
+    return not moved(tuple(mine), tuple(theirs))
 
 
 def _compounded(asked: Reading, stored: Reading) -> bool:
@@ -190,27 +191,6 @@ def _sought(reading: Reading) -> bool:
     if "谁" in words:
         return "我" in words and words.index("我") < words.index("谁")
     return not _ACTS.isdisjoint(words)
-
-
-def _moved(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether other is one with at most one run of words moved."""
-    start, end = _apart(one, other)
-    return rotated(one[start:end], other[start:end])
-
-
-def _apart(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[int, int]:
-    """Between which places two orders of the same words differ."""
-    start, end = 0, len(one)
-    while start < end and one[start] == other[start]:
-        start += 1
-    while end > start and one[end - 1] == other[end - 1]:
-        end -= 1
-    return start, end
-
-
-def rotated(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether one is the other, begun elsewhere: what was said last is said first."""
-    return any(one[place:] + one[:place] == other for place in range(max(1, len(one))))
 
 
 def _swapped(
